@@ -1,4 +1,4 @@
-"""Existing content of a target to which a job adds rows."""
+"""Detection of existing content in a target to which a job adds rows."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,14 +11,13 @@ MOST_TABLES = 5
 
 
 class AddingSink(Sink):
-    """A sink that inspects existing content of its targets, in the driver and before rows move.
+    """A sink that inspects the existing content of its targets in the driver, before it writes rows.
 
-    A resumed job inspects a target only if its own output can be distinguished.
+    A resumed job only inspects a target if its own output can be distinguished from other content.
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
-    """Descriptions of the existing content, by table name; the name ``""`` applies to all rows. Set when the target is
-    prepared."""
+    """Descriptions of existing content by table name, set by ``prepare``; the name ``""`` applies to all rows."""
 
 
 def files_in_words(found: int) -> str:

@@ -1,4 +1,4 @@
-"""Window boundaries for sources that compare cursor values themselves, without a database."""
+"""Window boundaries for sources that compare cursor values themselves instead of in a database."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,13 +10,13 @@ from seatunnel_core.connector_api.values import Cursor, Window
 
 @frozen(kw_only=True)
 class Bounds:
-    """Window comparison for the cursor values of one source."""
+    """Comparison of the cursor values of a source with a window."""
 
     read: Callable[[str], Any]
     """Function that parses a cursor string into a value; raises ``SourceError`` for an invalid string."""
 
     start: str | None
-    """Inclusive start of the first window; ``None`` for everything."""
+    """Inclusive start of the first window; ``None`` for no limit."""
 
     def is_new(self, value: Any, digest: str, after: Cursor | None) -> bool:
         """Return True if a value is after a cursor and was not delivered before."""
@@ -27,7 +27,7 @@ class Bounds:
         return value >= self.read(after.since) and digest not in after.delivered
 
     def has(self, value: Any, digest: str, window: Window) -> bool:
-        """Return True if a window contains a value; values that arrived after planning belong to the next window."""
+        """Return True if a value is in a window. Values that arrive after planning belong to the next window."""
         upto = window.upto
         if upto is None or upto.since is None or not self.is_new(value, digest, window.after):
             return False
@@ -36,7 +36,8 @@ class Bounds:
     def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
         """Return the end of a window from its new values; ``None`` if there are no values yet.
 
-        It is never below the cursor; otherwise late values alone would move it back, and rows would be read again.
+        The end is never below the cursor. Otherwise late values alone would move the cursor back, and rows would be
+        read again.
         """
         known = () if after is None else (self.read(after.value),)
         return max((*new, *known), default=None)

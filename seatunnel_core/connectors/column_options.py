@@ -8,7 +8,7 @@ from seatunnel_core.connector_api.errors import SinkError
 
 
 def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None:
-    """Raise ``SinkError`` if a table lacks a column in an option; the message contains the existing ones."""
+    """Raise SinkError if a table lacks a column that an option names. The message lists the existing columns."""
     known = schema.columns.names
     for name in names:
         if name not in known:

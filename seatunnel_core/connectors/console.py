@@ -113,7 +113,7 @@ class ConsoleWriter(SinkWriter):
 
 
 def _with_unknown(batch: Batch, shown: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yield the shown values by column, with ``…`` for each absent value."""
+    """Yield the displayed values of each column, with ``…`` for absent values."""
     for name, values in zip(batch.rows.schema.names, shown, strict=True):
         mask = batch.absent.get(name)
         yield (
@@ -129,7 +129,7 @@ def _column(column: pa.Field, values: pa.Array) -> list[str]:
 
 
 def _shown(value: Any, kind: pa.DataType) -> str:
-    """Return a value as JSON; strings, dates and times without quotes, as in SeaTunnel."""
+    """Format a value as JSON. Strings, dates and times have no quotes, as in SeaTunnel."""
     if isinstance(value, str):
         return value
     text = json_text(value, kind)

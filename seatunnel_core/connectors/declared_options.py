@@ -1,4 +1,4 @@
-"""Collect the options of a module in declaration order, so that they need not be listed twice."""
+"""Collection of a module's options in declaration order, so that they need not be listed twice."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -29,7 +29,7 @@ RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if
 
 
 class DltSource(PythonFunctionSource):
-    """Iterates over one resource in a task. If the task fails, the resource is read again from its beginning."""
+    """Iterates over a dlt resource in a task. After a failure, the resource is read again from its beginning."""
 
     identifier: ClassVar[str] = "Dlt"
     declared: ClassVar[tuple[Option[Any], ...]] = (
@@ -54,7 +54,7 @@ class DltSource(PythonFunctionSource):
         return DltRows(place=options[PLACE], arguments=options[ARGUMENTS] or {}, resource=options[RESOURCE])
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the declared columns; also inspect the resource, so that ``--check`` reports its errors."""
+        """Return the declared columns. The resource is also inspected, so that ``--check`` reports its errors."""
         self.require_input()
         return super().planned_schemas()
 
@@ -66,7 +66,7 @@ class DltSource(PythonFunctionSource):
 
     @property
     def _resource(self) -> "Said":
-        """Return the properties of the resource, determined once in the driver or in a task."""
+        """Properties of the resource, determined once in the driver or in a task."""
         if self._said is None:
             self._said = self._function.said()
         return self._said
@@ -87,7 +87,7 @@ class DltSource(PythonFunctionSource):
 
 @frozen(kw_only=True)
 class Said:
-    """Properties of a resource's rows that are known before it runs."""
+    """Properties of a resource that are known before it runs."""
 
     table: str
     key: tuple[str, ...]
@@ -99,7 +99,7 @@ class Said:
 
 @frozen(kw_only=True, slots=False)
 class DltRows:
-    """A dlt resource, sent to tasks by name."""
+    """A dlt resource that is sent to tasks by name."""
 
     place: str
     arguments: Mapping[str, Any]
@@ -115,7 +115,7 @@ class DltRows:
         return [None]
 
     def said(self) -> Said:
-        """Return the properties of the resource's rows; raise ``SourceError`` if it is not supported."""
+        """Return the properties of the resource. Raise SourceError if the resource is not supported."""
         resource = _only(self._opened({}))
         with self._named_errors():
             hints = resource.compute_table_schema()
@@ -127,7 +127,7 @@ class DltRows:
         )
 
     def rows(self, split: Any) -> Iterator[Row]:
-        """Yield the rows; errors of the resource contain its name and keep their cause."""
+        """Yield the rows. Errors of the resource keep their cause, with the resource's name in the message."""
         state: dict[str, Any] = {}
         source = self._opened(state)
         _only(source).add_map(self._refuse_table)
@@ -140,7 +140,7 @@ class DltRows:
         self._refuse_state(state)
 
     def _opened(self, state: dict[str, Any]) -> Any:
-        """Return a new ``DltSource`` that selects only this resource; raise ``SourceError`` if it is not supported."""
+        """Return a new dlt source with only this resource. Raise SourceError if the resource is not supported."""
         found = self._imported()
         with self._named_errors(), _state_of_dlt(state):
             source = self._chosen(found(**self.arguments) if self._is_called(found) else found)
@@ -161,7 +161,7 @@ class DltRows:
         return found
 
     def _is_called(self, found: Any) -> bool:
-        """Return True if the object must be called; raise ``SourceError`` if dlt has not decorated it."""
+        """Return True if the object must be called. Raise SourceError if it is not decorated by dlt."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
                 raise SourceError(f"{self.place}: it is already a source, so it takes no arguments; remove them")
@@ -177,7 +177,7 @@ class DltRows:
         return True
 
     def _chosen(self, made: Any) -> Any:
-        """Return a ``DltSource`` with only the configured resource, created as in a dlt pipeline."""
+        """Return a dlt source with only the configured resource, created as in a dlt pipeline."""
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
@@ -197,7 +197,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item; reject it if its resource sends it to another table or with other hints."""
+        """Return an item. Raise SourceError if its resource sends it to another table or with other hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
@@ -211,7 +211,7 @@ class DltRows:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Add the resource's name to errors of the resource and of dlt; do not change the engine's own errors."""
+        """Add the resource's name to errors of the resource and of dlt. The engine's own errors are not changed."""
         try:
             yield
         except Exception as error:
@@ -238,7 +238,7 @@ def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
 
 
 def _has_values(state: Any) -> bool:
-    """Return True if a state contains values; dlt leaves an empty mapping for each key that was only read."""
+    """Return True if a state contains values. dlt adds an empty mapping for each key that is only read."""
     return any(map(_has_values, state.values())) if isinstance(state, Mapping) else True
 
 
@@ -258,7 +258,7 @@ def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rows_of(item: Any) -> Iterator[Row]:
-    """Yield the rows of an item: a mapping, or a table with the Arrow interface such as a DataFrame."""
+    """Yield the rows of an item, which is a mapping or a table with the Arrow interface, such as a DataFrame."""
     if not hasattr(item, "__arrow_c_stream__") and not isinstance(item, pa.RecordBatch):
         yield item
         return
@@ -274,7 +274,7 @@ def _rows_of(item: Any) -> Iterator[Row]:
 
 
 def _raised_by_resource(error: Exception) -> BaseException:
-    """Return the original error raised by a resource's code, without dlt's wrapper."""
+    """Return the error that the code of a resource raised, without dlt's wrapper."""
     from dlt.extract.exceptions import ResourceExtractionError
 
     return (error.__cause__ or error) if isinstance(error, ResourceExtractionError) else error
@@ -294,16 +294,16 @@ STATE = (
 
 
 def extract() -> Any:
-    """Return dlt's ``extract`` module, imported only if a job uses dlt."""
+    """Import dlt's ``extract`` module. Only jobs that use dlt need it."""
     import dlt.extract
 
     return dlt.extract
 
 
 def unfit(source: Any, *, made_once: bool) -> str:
-    """Return the reason why the selected resource of a source is not supported; ``""`` if it is supported.
+    """Return the reason why the selected resource of a dlt source is not supported; ``""`` if it is supported.
 
-    The resources that feed it are also checked. ``made_once`` is True if every read uses the same object.
+    This also checks the resources that feed it. ``made_once`` is True if all reads use the same object.
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:
@@ -330,7 +330,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if a resource declares ``dlt.sources.incremental``; one created later is detected by its state."""
+    """Return True if a resource declares ``dlt.sources.incremental``. If created later, its state reveals it."""
     step = resource.incremental
     if step is None:
         return False

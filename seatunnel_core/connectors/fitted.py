@@ -1,6 +1,7 @@
 """Conversion of JSON objects to rows, with notes about dropped values.
 
-With inferred columns, these are values that the contract discards; with declared columns, keys without a column.
+With inferred columns, dropped values are those that the contract discards. With declared columns, they are keys without
+a column.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,15 +19,15 @@ _NAMED = 10
 """Maximum number of field names in a note."""
 
 _SAMPLE = 1_000
-"""Number of rows with null to inspect in a batch that Arrow's parser read."""
+"""Number of rows with nulls to inspect in a batch that Arrow's parser read."""
 
 
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row, and note dropped values in ``context``; raise errors as ``Fitting.row`` does.
+    """Return the values of a row, and note dropped values in ``context``. Raises the errors of ``Fitting.row``.
 
-    ``document`` is a result of ``native_json.parsed``; ``where`` returns the location of the row.
+    ``document`` is from ``native_json.parsed``, and ``where`` returns the location of the row.
     """
     lost: dict[str, None] = {}
     row = fitting.row(document, lost.setdefault)
@@ -36,9 +37,9 @@ def fitted(
 
 
 class UnreadKeys:
-    """Collector of keys in JSON objects for which no column is declared.
+    """Collects keys in JSON objects for which no column is declared.
 
-    A key that differs only in case from an absent column is noted at once. ``note_others`` notes other keys together.
+    A key that differs from an absent column only in case is noted immediately. ``note_others`` notes all other keys.
     """
 
     def __init__(self, columns: pa.Schema, context: ReadContext) -> None:
@@ -49,7 +50,7 @@ class UnreadKeys:
         self._first = ""
 
     def see(self, document: Mapping[str, Any], where: Callable[[], str]) -> None:
-        """Add the keys of a row's object; ``where`` returns the location of the row."""
+        """Add the keys of a row's JSON object; ``where`` returns the location of the row."""
         for key, column in self._differing(document):
             self._context.note(
                 f"have the key {key!r} but no {column!r}: the names differ in case, so the column is null. Write the "
@@ -64,10 +65,10 @@ class UnreadKeys:
             self._others.update(others)
 
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
-        """Add keys that differ only in case, from the lines of a batch that was parsed at once.
+        """Add the keys that differ from columns only in case, for a batch that Arrow's parser read.
 
-        Each line is one object. Only rows with null can have such keys. All of them are inspected if a sample contains
-        such a key.
+        Each line is one object. Only rows with nulls can have such keys. If a sample contains one, all of these rows
+        are inspected.
         """
         lacking = np.flatnonzero(_lacking(rows))
         if not len(lacking):
@@ -79,7 +80,7 @@ class UnreadKeys:
                 self.see(glanced(texts[row]), lambda row=row: where(int(row)))  # type: ignore[misc]
 
     def note_others(self) -> None:
-        """Note the number of rows with undeclared fields, and at most ten of the fields' names.
+        """Note the number of rows with undeclared fields, and the names of at most ten of these fields.
 
         The names are sorted, so that all splits of a unit produce the same note.
         """
@@ -100,15 +101,15 @@ class UnreadKeys:
 
 @frozen
 class _Level:
-    """Names of the columns, or of the fields of a row inside a column."""
+    """Names of columns, or of the fields of a nested row."""
 
     names: Mapping[str, "_Level | None"]
-    """Each name, with the level below it if its values are rows or lists of rows."""
+    """Names, each with the nested level if its values are rows or lists of rows."""
 
     lowered: Mapping[str, str]
 
     def alike(self, key: str, document: Mapping[str, Any]) -> str | None:
-        """Return the declared name that differs from a key only in case and is absent from the object."""
+        """Return the declared name that is absent from the object and differs from a key only in case."""
         name = self.lowered.get(key.lower())
         return name if name is not None and name not in document else None
 
@@ -125,7 +126,7 @@ def _below(kind: pa.DataType) -> _Level | None:
 
 
 def _differing(level: _Level, value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys that differ from a declared name only in case, each with the path of the column."""
+    """Yield the keys that differ from a declared name only in case, with the path of the column."""
     if isinstance(value, list):
         for element in value:
             yield from _differing(level, element, path)

@@ -52,11 +52,11 @@ NOT_SAID = (
 
 
 _ROWS, _ROW_BYTES = 10_000, 100
-"""Assumed rows and bytes of a split, whose size is unknown; they decide how splits are grouped into work units."""
+"""Assumed number of rows and bytes of a split. They determine how splits are grouped into work units."""
 
 
 class PythonFunctionSource(Source):
-    """Calls a function in tasks, once for each of its splits. After a failure a split is read from its beginning."""
+    """Calls a function in tasks, once for each of its splits. After a failure, the split is read from its beginning."""
 
     identifier: ClassVar[str] = "PythonFunction"
     declared: ClassVar[tuple[Option[Any], ...]] = (
@@ -106,11 +106,11 @@ class PythonFunctionSource(Source):
         return self._table
 
     def _key(self, columns: pa.Schema) -> tuple[str, ...]:
-        """Return the key for rows whose schema has none."""
+        """Return the key for rows if their schema has no key."""
         return ()
 
     def _tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables of their lists."""
+        """Return the table of the rows, and the child tables for their lists."""
         key = schema.primary_key or self._key(schema.columns)
         try:
             columns = self._nesting.identified(schema.columns)
@@ -165,13 +165,13 @@ class PythonFunctionSource(Source):
 
 
 def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
-    """Return the rows with an ID column in front; ``first`` is the number of the first row in its split."""
+    """Add an ID column before the other columns; ``first`` is the number of the first row in its split."""
     ids = [row_id(*place, first + number, repr(row)) for number, row in enumerate(rows.to_pylist())]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
 
 
 def _named(split: Split) -> str:
-    """Return a description of the split for messages; empty if the function has no splits."""
+    """Return a description of a split for messages; empty if the function has no splits."""
     value = stored.member(split.body, "split")
     shown = json.dumps(value, ensure_ascii=False)
     return "" if value is None else f"split {shown if len(shown) <= 60 else shown[:57] + '...'}: "

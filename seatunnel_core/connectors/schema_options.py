@@ -1,4 +1,4 @@
-"""Options of sources that infer their columns: the sample size, and the handling of rows that do not fit."""
+"""Options for the inference of columns: sample size, and handling of rows that do not match."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def check_sampling(
 ) -> None:
     """Check the options of a source that infers columns only if ``schema_sample`` is set.
 
-    Raise ``UsageError`` if options contradict each other. Options in ``alone`` also apply to declared columns.
+    Raise UsageError if options contradict each other. Options in ``alone`` also apply to declared columns.
     """
     if options[SCHEMA_SAMPLE] is None:
         for option in INFERENCE:

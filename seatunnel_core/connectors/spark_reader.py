@@ -39,7 +39,7 @@ REPLAYABLE = Option(
 
 
 class SparkSource(FrameSource):
-    """Reads a table as a whole, in one split: a pipeline that fails reads it again from the beginning."""
+    """Reads a table as a whole, in one split. If the pipeline fails, the table is read again from the beginning."""
 
     identifier: ClassVar[str] = "Spark"
     declared: ClassVar[tuple[Option[Any], ...]] = (FORMAT, DATA_SOURCE, OPTIONS, PATH, SCHEMA, TABLE, REPLAYABLE)
@@ -73,7 +73,7 @@ class SparkSource(FrameSource):
 
 
 def check_data_source(found: Any) -> None:
-    """Raise ``UsageError`` unless it is a Python Data Source or ``None``."""
+    """Raise UsageError unless the value is a Python Data Source or ``None``."""
     if found is not None and not callable(getattr(found, "name", None)):
         raise UsageError(
             f"option 'data_source': {found!r} is not a Python Data Source: expected a subclass of "

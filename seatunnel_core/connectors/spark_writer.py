@@ -76,7 +76,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""Targets that this process has created: the job, the process number and the target of the save mode."""
+"""Targets that this process created, as job, process number and target of the save mode."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 
@@ -185,7 +185,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._target(context).prove(context.epoch, token)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Record the request; ``begin`` creates the target, when the columns are known."""
+        """Record the request. ``begin`` creates the target once the columns are known."""
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
@@ -210,7 +210,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             _made.add(target)
 
     def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
-        """Raise ``kind`` if rows were published to the table and it no longer exists; Spark would create it again.
+        """Raise ``kind`` if a table with published rows no longer exists, because Spark would recreate it.
 
         For example, Spark's default in-memory catalog loses its tables when the process ends.
         """
@@ -220,7 +220,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:
-        """Describe the content of a local folder or a table for ``adds_to``; empty if there is none."""
+        """Describe the content of a local folder or a table, in the format of ``adds_to``; empty without content."""
         spark, table = empty.sparkSession, self.options[TABLE]
         if table is not None:
             has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()
@@ -280,7 +280,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
 
 
 class ParquetStager(SinkWriter):
-    """Writes one Parquet file into the staging folder, with the types that Spark reads."""
+    """Writes a Parquet file to the staging folder, with the types that Spark reads."""
 
     def __init__(self, target: Target, columns: pa.Schema, context: WriterContext, table: str | None) -> None:
         self._tables = {} if table is None else {table: ""}
@@ -345,7 +345,7 @@ def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
 
 
 def _fingerprint(columns: pa.Schema) -> str:
-    """Return a hash of the columns: Spark reads files with different columns separately."""
+    """Return a hash of the columns. Spark reads files with different columns separately."""
     return hashlib.sha256(columns.remove_metadata().serialize()).hexdigest()[:12]
 
 

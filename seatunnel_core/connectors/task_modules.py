@@ -1,4 +1,4 @@
-"""Check in the driver that the modules that plugins' tasks import, in addition to pyarrow, are installed.
+"""Check in the driver that the modules that plugins import in tasks are installed.
 
 The probe of the Spark backend checks the same modules on the executors.
 """
@@ -21,12 +21,12 @@ _OTHER_NAMES = {
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
-    """Return the modules that tasks of these plugins import, with the plugin: ``{"duckdb": "the transform Sql"}``."""
+    """Return the modules that these plugins import in tasks, with the plugin: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
 
 
 def missing(plugin: Any) -> str | None:
-    """Return a message about missing modules that a plugin's tasks import; ``None`` if all are installed."""
+    """Return a message about missing modules that a plugin imports in tasks; ``None`` if all are installed."""
     lacking = [module for module in plugin.task_modules if find_spec(module) is None]
     if not lacking:
         return None
@@ -34,7 +34,7 @@ def missing(plugin: Any) -> str | None:
 
 
 def packages(modules: Iterable[str]) -> str:
-    """Return the pip requirements for the modules, as far as this machine can determine them."""
+    """Return the pip requirements for modules, as far as they can be determined on this machine."""
     distributions = packages_distributions()
     return " ".join(sorted({distributions.get(module, [_OTHER_NAMES.get(module, module)])[0] for module in modules}))
 

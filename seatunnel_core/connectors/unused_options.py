@@ -6,9 +6,9 @@ from seatunnel_core.connector_api.option import Option, Options
 
 
 def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
-    """Return a warning for each option that is set although its prerequisite is missing.
+    """Return a warning for each option that is set although its prerequisite is not met.
 
-    ``needed`` are triples of an option, the description of its prerequisite, and True if the prerequisite is met.
+    ``needed`` contains an option, a description of its prerequisite, and True if the prerequisite is met.
     """
     return tuple(
         f"option {option.key!r} has no effect: it requires {what}"

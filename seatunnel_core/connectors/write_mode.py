@@ -1,7 +1,7 @@
-"""Write modes: a sink adds rows, replaces the existing rows of its target, or merges rows into it by key.
+"""Write modes: a sink adds rows to its target, replaces existing rows, or merges rows by key.
 
-The older options ``data_save_mode`` and ``schema_save_mode`` apply before the first row, and keep their meaning; a
-write mode that contradicts them is rejected.
+The older options ``data_save_mode`` and ``schema_save_mode`` apply before the first row and keep their meaning. A
+contradicting write mode is rejected.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
     "version; by default valid_from, valid_to and is_current.",
 )
 DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
-"""Options that decide how rows are written, and thus the meaning of committables."""
+"""Options that determine how rows are written, and thus the meaning of committables."""
 
 _HISTORY = ("valid_from", "valid_to", "is_current")
 
@@ -89,34 +89,34 @@ class WriteMode:
 
     @property
     def merges(self) -> bool:
-        """True if a row replaces the row with the same key."""
+        """True if a row replaces the existing row with the same key."""
         return self.name == "merge"
 
     @property
     def replaces(self) -> bool:
-        """True if the rows of the run replace the existing ones once the last row has arrived."""
+        """True if the rows of the run replace all existing rows once the last row has arrived."""
         return self.name == "replace"
 
     @property
     def prunes(self) -> bool:
-        """True if incoming rows are keys; existing rows with other keys are deleted once the last row has arrived."""
+        """True if incoming rows are keys only. Rows with other keys are deleted once the last row has arrived."""
         return self.name == "prune"
 
     @property
     def collects(self) -> bool:
-        """True if rows are collected, and change the target only once the last row has arrived."""
+        """True if rows are collected and only change the target once the last row has arrived."""
         return self.replaces or self.prunes
 
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
-        """Return the key columns for merging rows of a table; empty for other modes."""
+        """Return the columns by which rows of a table are merged; empty for other modes."""
         if schema.root is not None:
             return ()
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
 
     def check(self, schema: TableSchema, *, replaces_children: bool = False) -> None:
-        """Raise ``SinkError`` if a table lacks a column of the key or of the partitions.
+        """Raise SinkError if a table lacks a column of the key or of the partitions.
 
-        ``replaces_children`` is True if the sink replaces the rows of child tables together with their parent rows.
+        ``replaces_children`` is True if the sink replaces child rows together with their parent rows.
         """
         require_columns(REPLACE_PARTITIONS.key, self.partitions, schema)
         if self.prunes:
@@ -157,7 +157,7 @@ class WriteMode:
 
 
 def _require_single(option: str, names: Sequence[str], schema: TableSchema) -> None:
-    """Reject a column that cannot identify a row."""
+    """Raise SinkError for a column that cannot identify a row."""
     for name in names:
         kind = schema.columns.field(name).type
         if of.is_nested(kind) or of.is_null(kind):
@@ -168,7 +168,7 @@ def _require_single(option: str, names: Sequence[str], schema: TableSchema) -> N
 
 
 def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
-    """Return the write mode in the options of a sink; raise ``UsageError`` if options contradict each other."""
+    """Return the write mode in the options of a sink. Raise UsageError if options contradict each other."""
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
         raise UsageError("option 'partitions_arrive_complete': requires replace_partitions")
@@ -203,7 +203,7 @@ def _history(options: Options) -> tuple[str, ...]:
 
 
 def _refuse_early(options: Options, mode: str) -> None:
-    """Reject save modes that change the target before the first row, if the write mode changes it after the last."""
+    """Raise UsageError for save modes that act before the first row if the write mode acts after the last one."""
     early: dict[str, tuple[Any, ...]] = {
         "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
         "schema_save_mode": ("RECREATE_SCHEMA",),

@@ -24,7 +24,7 @@ CATALOG_KEYS: Keys = {
     "column_rule": dict.fromkeys(("name", "type", "nullable", "comment", "column_length", "default_value")),
 }
 _SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
-"""Keys of a rule, and the corresponding keys of column metadata."""
+"""Keys of a rule with the corresponding keys of column metadata."""
 
 
 @frozen(kw_only=True)
@@ -35,7 +35,7 @@ class ColumnRule:
     type: pa.DataType | None = None
     nullable: bool | None = None
     said: Mapping[str, str] = field(factory=dict)
-    """Expected ``comment``, ``length`` and ``default``, as strings; ``""`` for none."""
+    """Expected ``comment``, ``length`` and ``default`` as strings; ``""`` if none is expected."""
 
     def held(self, column: pa.Field) -> bool:
         """Return True if a column satisfies the rule."""
@@ -64,7 +64,7 @@ class KeyRule:
     kind: str
     columns: tuple[str, ...]
     sort_types: tuple[str | None, ...]
-    """``ASC`` or ``DESC`` of each column; ``None`` is not checked."""
+    """Expected order of each column, ``ASC`` or ``DESC``; ``None`` is not checked."""
 
     @classmethod
     def of(cls, key: ConstraintKey) -> "KeyRule":
@@ -102,7 +102,7 @@ class CatalogRule:
     columns: tuple[ColumnRule, ...] | None = None
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``RuleError`` for a table that does not satisfy the rule."""
+        """Raise RuleError if a table does not satisfy the rule."""
         if self.table is not None and schema.table != self.table:
             raise RuleError(f"Assert: received a table {schema.table}, expected {self.table}")
         if self.primary_key is not None and schema.primary_key != self.primary_key:
@@ -207,7 +207,7 @@ def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
-    """Return a column in the form of a rule, with only the fields of a wanted rule."""
+    """Convert a column to a rule with only the fields that another rule checks, for messages."""
     return ColumnRule(
         name=column.name,
         type=column.type,

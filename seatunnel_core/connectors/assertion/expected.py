@@ -1,4 +1,4 @@
-"""Expected types of columns. Like SeaTunnel, which compares Java classes, ignore precision and dimensions."""
+"""Expected column types. Like in SeaTunnel, which compares Java classes, precision and dimensions are ignored."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from seatunnel_core.rows.types import LARGEST_DIMENSION, VECTORS, arrow_type, type_name, vector_name
 
 _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
-"""Placeholder dimension of expected vectors that are declared without one."""
+"""Placeholder for the dimension of expected vectors that are declared without one."""
 
 
 def expected_type(declaration: Any) -> pa.DataType:
@@ -16,7 +16,7 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return True if a column has the expected type. If ``null`` is expected, the values are checked later."""
+    """Return True if a column has the expected type. For the type ``null``, only its values are checked later."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):
@@ -27,7 +27,7 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def expected_name(expected: pa.DataType) -> str:
-    """Return the name of an expected type for messages; vector types have no dimension in it."""
+    """Return the name of an expected type for messages, without the dimension of vectors."""
     return (vector_name(expected) or "") if _of_any_dimension(expected) else type_name(expected)
 
 

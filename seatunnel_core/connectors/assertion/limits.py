@@ -1,4 +1,4 @@
-"""Limits in the rules of ``Assert``, compared with column values without rounding errors."""
+"""Limits in the rules of ``Assert``, which are compared with column values without rounding errors."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
@@ -56,9 +56,9 @@ def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
 
 
 def _nearest(limit: Decimal, kind: pa.DataType, rounding: str) -> pa.Scalar:
-    """Return the value of a type that compares like the limit.
+    """Convert a limit to a type, rounded so that comparisons have the same result as with the exact limit.
 
-    For a floating-point type it is the nearest value, so that a limit of 0.1 equals a stored 0.1.
+    For a floating-point type, the result is the nearest value, so that a limit of 0.1 equals a stored 0.1.
     """
     if pa.types.is_floating(kind):
         return pa.scalar(float(limit), kind)

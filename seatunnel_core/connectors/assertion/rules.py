@@ -1,4 +1,4 @@
-"""The rules of ``Assert`` about values, types, tables and row counts."""
+"""Rules of ``Assert`` about values, types, tables and row counts."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ _NO_VALUE = ("NOT_NULL", "NULL")
 _OF_NUMBERS = ("MIN", "MAX")
 _OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
 _SHOWN = 200
-"""Maximum number of characters of a value in a message."""
+"""Maximum length of a value in a message, in characters."""
 
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 _OPTION = "option 'rules': "
@@ -34,7 +34,7 @@ _NONE: list[Mapping[str, Any]] = []
 
 @frozen(kw_only=True)
 class ValueRule:
-    """A rule about the values of one column."""
+    """Rule about the values of a column."""
 
     kind: str | None
     """``NOT_NULL``, ``NULL``, ``MIN``, ``MAX``, ``MIN_LENGTH``, ``MAX_LENGTH``; ``None`` for ``equals_to`` alone."""
@@ -73,7 +73,7 @@ class ValueRule:
 
 @frozen(kw_only=True)
 class FieldRule:
-    """The rules about one column."""
+    """Rules about a column."""
 
     name: str
     type: pa.DataType | None
@@ -98,7 +98,7 @@ class FieldRule:
                 raise RuleError(f"Assert: column {self.name!r} of table {schema.table}: {error}") from error
 
     def check(self, table: str, rows: pa.RecordBatch) -> None:
-        """Raise ``RuleError`` for the first row of a batch that breaks a rule."""
+        """Raise RuleError for the first row of a batch that breaks a rule."""
         values = rows.column(self.name)
         for rule in self.values:
             broken = rule.broken_at(values)
@@ -111,7 +111,7 @@ class FieldRule:
 
 @frozen(kw_only=True)
 class RowRule:
-    """A rule about a number of rows."""
+    """Rule about the number of rows."""
 
     kind: str
     count: int
@@ -125,7 +125,7 @@ class RowRule:
 
 @frozen(kw_only=True)
 class TableRules:
-    """The rules for one table, or for every table."""
+    """Rules for one table or for all tables."""
 
     table: str | None
     """Name of the table; ``None`` if the rules apply to every table."""
@@ -155,7 +155,7 @@ class TableRules:
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
-    """Return the rules for the option ``rules``; raise ``UsageError`` with all invalid parts."""
+    """Return the rules in the option ``rules``. Raise UsageError with all invalid parts."""
     findings = Findings()
     found = [_table(rules, None, findings)]
     for each in findings.of(lambda: blocks_of(rules, "tables_configs"), _NONE, _OPTION):
@@ -243,7 +243,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
-    """Return lengths in bytes (binary) or characters, of null 0; ``None`` for types without a string form."""
+    """Return the lengths of values in bytes or characters, 0 for null; ``None`` for types without a string form."""
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pc.fill_null(pc.binary_length(values), 0)
     texts = values if is_text(values.type) else java_texts(values)
@@ -275,9 +275,9 @@ def _shown(value: pa.Scalar) -> str:
 
 
 def _sorted_maps(value: Any) -> Any:
-    """Convert a nested value to a form that can be compared with ``==``.
+    """Convert a nested value to a form that ``==`` can compare.
 
-    Maps, which Arrow returns as lists of pairs, are sorted, and NaN becomes a string, because it does not equal itself.
+    Maps, which Arrow returns as lists of pairs, are sorted. NaN becomes a string, because it does not equal itself.
     """
     if isinstance(value, dict):
         return {key: _sorted_maps(part) for key, part in value.items()}

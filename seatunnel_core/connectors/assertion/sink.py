@@ -87,10 +87,10 @@ class AssertSink(Sink, SupportsConclude):
                     rule.check(rows, table)
 
     def _counted(self, rules: TableRules, rows: int, table_rows: Mapping[str, int]) -> Mapping[str | None, int]:
-        """Return the row counts to which rules apply, by table; ``None`` means all tables together.
+        """Return the row counts that rules apply to, by table; ``None`` stands for all tables together.
 
-        As in SeaTunnel, rules without a table apply to each table of a single source, and to all rows together if there
-        are several sources.
+        As in SeaTunnel, rules without a table apply to each table of a single source, but to the total number of rows
+        with several sources.
         """
         if rules.table is not None:
             return {rules.table: table_rows.get(rules.table, 0)}
@@ -101,7 +101,7 @@ class AssertSink(Sink, SupportsConclude):
 
 
 class AssertWriter(SinkWriter):
-    """A writer that checks the rows of a unit."""
+    """Checks the rows of a work unit."""
 
     def __init__(self, rules: Sequence[TableRules], tables: Sequence[str]) -> None:
         self._rules = rules

@@ -1,7 +1,7 @@
-"""A DuckDB file, opened for one transaction at a time so that other processes can read it.
+"""A DuckDB file that is only opened for transactions, so that other processes can read it.
 
-Opening and closing the file takes far longer than a short transaction. It therefore stays open between transactions
-while other threads of this process wait for it, such as the pipelines of a job with many tables.
+Opening and closing the file takes much longer than a short transaction. The file therefore stays open between
+transactions while other threads of this process wait for it, such as the pipelines of a job with many tables.
 """
 
 import os
@@ -16,24 +16,24 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""Maximum time that the file stays open for waiting threads, in seconds; other processes cannot read it until then."""
+"""Maximum time to keep the file open for waiting threads, in seconds. Other processes cannot read it meanwhile."""
 
 
 @define
 class _Shared:
-    """State of one file, shared by the threads of this process."""
+    """State of a file, shared by the threads of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
     """Held during a transaction."""
 
     waiting: set[int] = field(factory=set)
-    """IDs of threads that wait for the lock."""
+    """IDs of the threads that wait for the lock."""
 
     opened: Any = None
-    """Connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
+    """Connection that keeps the file open between transactions, if any; guarded by ``lock``."""
 
     settings: Mapping[str, str] = field(factory=dict)
-    """Settings with which it was opened."""
+    """Settings with which the file was opened."""
 
     identity: tuple[int, int] | None = None
     """Device and inode of the open file."""
@@ -49,17 +49,17 @@ class _Shared:
 
 _files: dict[str, _Shared] = {}
 _entering = threading.Lock()
-"""Held while an entry of ``_files`` is looked up or created."""
+"""Guards access to ``_files``."""
 
 _ORDER = "preserve_insertion_order"
 
 _PAUSE_S = 0.05
-"""Initial delay before reopening a file that another process holds, in seconds; it grows to one second."""
+"""Initial delay before reopening a file that another process holds, in seconds. It grows up to one second."""
 
 
 @frozen(kw_only=True)
 class Database:
-    """One file, and the settings for opening it."""
+    """A DuckDB file with the settings for opening it."""
 
     path: str
     properties: Mapping[str, str] = field(repr=False)
@@ -76,7 +76,7 @@ class Database:
         """Yield a connection in a transaction, which is rolled back unless the caller commits it.
 
         Raises:
-            SinkError: The file cannot be opened; ``retryable`` if another process holds it.
+            SinkError: The file cannot be opened; retryable if another process holds it.
         """
         with self._turn() as shared:
             try:
@@ -95,7 +95,7 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:
-        """Yield the shared state once no other thread uses the file."""
+        """Wait until no other thread uses the file, and yield the shared state."""
         with _entering:
             shared = _files.setdefault(os.path.realpath(self.path), _Shared())
         shared.waiting.add(threading.get_ident())
@@ -104,7 +104,7 @@ class Database:
             yield shared
 
     def _cursor(self, shared: _Shared) -> Any:
-        """Return a connection to the file; reopen the file if the settings or the file changed."""
+        """Return a connection to the file. Reopen the file if the settings or the file changed."""
         if shared.opened is not None and (shared.settings, shared.identity) != (self.properties, self._identity()):
             shared.close()
         if shared.opened is None:
@@ -113,7 +113,7 @@ class Database:
         return shared.opened.cursor()
 
     def _stays_open(self, shared: _Shared) -> bool:
-        """Return True if the file stays open for the next thread, after making its log's directory entry durable."""
+        """Make the directory entry of the log durable, and return True if the file stays open for the next thread."""
         if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
@@ -163,7 +163,7 @@ _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file syst
 
 
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:
-    """Convert a DuckDB or file-system error to ``kind``; a full disk or a lock is retryable."""
+    """Convert a DuckDB or file-system error to ``kind``. A full disk or a lock is retryable."""
     import duckdb
 
     found = kind(f"{what}: {_line(error)}")

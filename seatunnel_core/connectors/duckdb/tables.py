@@ -1,4 +1,4 @@
-"""The tables of a DuckDB file."""
+"""Tables of a DuckDB file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,12 +37,12 @@ PLAIN: Mapping[pa.DataType, str] = {
 }
 
 OWN = "seatunnel"
-"""Schema with the engine's records and its temporary tables of collected rows."""
+"""Schema for the engine's records and its temporary tables of collected rows."""
 
 
 @frozen(kw_only=True)
 class DuckDBTables(SqlDatabase):
-    """A DuckDB file. Paths have two parts: schema and table. DuckDB itself reads the staged Parquet files."""
+    """Table operations on a DuckDB file, which itself reads staged Parquet files. Paths are a schema and a table."""
 
     name: ClassVar[str] = "DuckDB"
     types: ClassVar[Mapping[pa.DataType, str]] = PLAIN
@@ -122,7 +122,7 @@ class DuckDBTables(SqlDatabase):
         ]
 
     def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-        """Return the type in which a column's values are staged; ``None`` if DuckDB would change the type."""
+        """Return the type with which a column's values are staged; ``None`` if DuckDB would change the type."""
         try:
             found = self.stored_type(kind)
         except TypeError:

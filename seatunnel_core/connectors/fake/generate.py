@@ -1,8 +1,8 @@
 """Generator of values that depend only on the seed, the column and the row number.
 
-Rows are therefore the same however they are divided into splits and batches, and reading a split again returns the same
-rows. A value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
-Generators", 2014) of its position, computed for whole columns by Arrow.
+Rows therefore do not depend on their division into splits and batches, and reading a split again returns the same rows.
+Each value is computed by Arrow from the SplitMix64 bits of its position (Steele, Lea, Flood: "Fast Splittable
+Pseudorandom Number Generators", 2014).
 """
 
 import math
@@ -28,9 +28,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _texts(length: int, texts: str) -> pa.StringArray:
-    """Return an array of strings of equal length from their concatenation.
+    """Return an array of strings with equal length, given their concatenation.
 
-    ``pa.array`` with a list would import pandas if it is installed, which takes half a second in each process.
+    Passing a list to ``pa.array`` imports pandas if it is installed, which takes half a second in each process.
     """
     count = len(texts) // length
     places = array("i", range(0, len(texts) + length, length))
@@ -43,21 +43,21 @@ _SINGLES = _texts(1, _LETTERS)
 
 @frozen(kw_only=True)
 class Generator:
-    """Generator of random column values."""
+    """Generates random column values."""
 
     seed: int
     limits: dict[str, tuple[Any, Any]]
     """Smallest and largest value of each numeric type."""
 
     templates: dict[str, Sequence[Any]]
-    """Values to choose from, by type name."""
+    """Possible values by type name."""
 
     string_length: int = 5
     bytes_length: int = 5
     array_size: int = 5
     map_size: int = 5
     float_digits: int | None = None
-    """Number of digits after the decimal point of floats and doubles; ``None`` for all."""
+    """Number of decimal places of floats and doubles; ``None`` for all."""
 
     vector_limits: tuple[float, float] = (0.0, 1.0)
     sparse_size: int = 4
@@ -87,7 +87,7 @@ class Generator:
         return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
     def _decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return decimals of at most 12 digits before the decimal point, and 15 in total."""
+        """Return decimals with at most 12 digits before the decimal point and at most 15 digits in total."""
         whole = min(kind.precision - kind.scale, 12)
         digits = min(kind.scale, 15 - whole)
         scaled = pc.floor(pc.multiply(_unit(_bits(salt, start, count)), float(10 ** (whole + digits))))
@@ -108,7 +108,7 @@ class Generator:
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
     def _dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return dates with the configured parts; by default, from the year 2000 on."""
+        """Return dates with the configured parts. By default, dates start in the year 2000."""
         if self.parts.of_dates:
             return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
@@ -140,7 +140,7 @@ class Generator:
         return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
     def _maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return maps of ``map_size`` keys, or fewer if generated keys are equal."""
+        """Return maps with ``map_size`` keys, or fewer if generated keys are equal."""
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
         values = self.column(f"{name}.value", kind.item_type, start * size, count * size)
@@ -164,7 +164,7 @@ class Generator:
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
     def _sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return sparse vectors. Each value has a separate range of indexes, so no index occurs twice."""
+        """Return sparse vectors. Each value has its own range of indexes, so that indexes never repeat."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
         part = _remainder(counting(0, count * size, _U64), max(size, 1))
@@ -213,7 +213,7 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ..
 
 
 def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
-    """Return ``count`` integers from ``start`` on."""
+    """Return ``count`` consecutive integers starting at ``start``."""
     if not count:
         return pa.array([], kind)
     steps = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=pa.scalar(-1, pa.int64()))
@@ -241,7 +241,7 @@ def _remainder(bits: pa.Array, divisor: int) -> pa.Array:
 
 
 def _unit(bits: pa.Array) -> pa.Array:
-    """Return random numbers from 0 to 1, excluding 1."""
+    """Return random numbers from 0 (inclusive) to 1 (exclusive)."""
     return pc.multiply(pc.shift_right(bits, pa.scalar(11, _U64)).cast(pa.float64()), 2.0**-53)
 
 
@@ -254,7 +254,7 @@ def _between(limits: tuple[float, float], bits: pa.Array) -> pa.Array:
 
 
 def _rounded(values: pa.Array, digits: int) -> pa.Array:
-    """Round values below 2**53; larger ones have no fractional digits, and Arrow's rounding would overflow."""
+    """Round values below 2**53. Larger values have no fractional digits, and Arrow's rounding would overflow."""
     small = pc.less(pc.abs(values), 2.0**53)
     return pc.if_else(small, pc.round(pc.if_else(small, values, 0.0), min(digits, 15)), values)
 
@@ -264,7 +264,7 @@ def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
 
 
 def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
-    """Remove repeated keys from maps: return the maps' offsets and a mask of the keys to keep, ``None`` for all."""
+    """Remove repeated keys from maps. Return the offsets of the maps and a mask of the keys (``None`` for all)."""
     nested = pa.types.is_nested(keys.type)  # Arrow cannot compare these.
     codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
     row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))

@@ -1,4 +1,4 @@
-"""Dates and times with parts from lists: ``date.year.template`` and similar options."""
+"""Dates and times with configured parts: ``date.year.template`` and similar options."""
 
 import calendar
 import datetime as dt
@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Function that returns, for each row, a random number below its second argument. The first argument distinguishes
-several draws for one value."""
+"""Function that returns a random number below its second argument for each row. The first argument distinguishes
+several draws for one value.
+"""
 
 YEARS = range(2000, 2025)
 _EPOCH = dt.date(1970, 1, 1)
@@ -18,7 +19,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 @frozen(kw_only=True)
 class Parts:
-    """Values for each part of a date or time; an empty list means all possible values."""
+    """Possible values for each part of a date or time. An empty list allows all values."""
 
     years: Sequence[int] = ()
     months: Sequence[int] = ()
@@ -38,7 +39,7 @@ class Parts:
         return bool(self.hours or self.minutes or self.seconds)
 
     def check(self) -> None:
-        """Raise ``ValueError`` if a configured month lacks a configured day."""
+        """Raise ValueError if a configured month does not have a configured day."""
         wanted = max(self.days, default=1)
         for year in set(self.years or YEARS):
             for month in set(self.months or range(1, 13)):

@@ -1,4 +1,4 @@
-"""Options that depend on each other: ranges, templates and the dimensions of vectors."""
+"""Options of ``FakeSource`` that depend on each other: ranges, templates and the dimensions of vectors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

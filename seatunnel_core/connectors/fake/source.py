@@ -40,15 +40,15 @@ _GROUP_MS = 1_000
 
 
 _IDLE_MS = 60_000
-"""Interval between polls after all rows were emitted, in ms: a streaming job then waits until it is stopped."""
+"""Interval between polls after all rows were emitted, in ms. A streaming job then waits until it is stopped."""
 
 
 _MOST_SPLITS = 10_000
-"""Maximum number of splits in one poll. Every checkpoint contains them until they are read."""
+"""Maximum number of splits in a poll. Checkpoints contain these splits until they are read."""
 
 
 _WORTH_MS = 20
-"""Minimum delay between splits, in ms, for which reader threads are used."""
+"""Minimum delay between splits for which reader threads are used, in ms."""
 
 
 class FakeSource(Source):
@@ -153,7 +153,7 @@ class FakeSource(Source):
             )
 
     def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:
-        """Return the bodies with the current time, if any value needs it."""
+        """Add the current time to the bodies of splits, if any value needs it."""
         if not self._dated:
             return bodies
         now = dt.datetime.now().astimezone().isoformat(timespec="microseconds")
@@ -199,7 +199,7 @@ class FakeSource(Source):
 
 @frozen(kw_only=True)
 class _Cut:
-    """Division of the rows into splits: each reader has its own rows, in parts of about equal size."""
+    """Division of the rows into splits. Each reader has its own rows, in splits of about equal size."""
 
     readers: int
     rows: int
@@ -210,7 +210,7 @@ class _Cut:
 
     @classmethod
     def of(cls, memory: PollCursor) -> "_Cut":
-        """Return the division that is stored in the cursor of ``poll``."""
+        """Return the division that is stored in the cursor."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 
@@ -232,7 +232,7 @@ def _moment(split: Split) -> dt.datetime:
 
 
 def _of_column(general: Generator, column: Column) -> Generator:
-    """Return the generator of a column; ``columnLength`` and ``columnScale`` override the options."""
+    """Return the generator for a column. ``columnLength`` and ``columnScale`` override the options."""
     return evolve(
         general,
         string_length=min(column.length or general.string_length, opt.LONGEST),

@@ -1,7 +1,7 @@
 """Rows listed in the option ``rows`` of ``FakeSource``.
 
-``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` are the time at which the splits were planned, so that
-reading a split again gives the same rows.
+``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` are replaced with the planning time of the split, so that
+reading it again returns the same rows.
 """
 
 import datetime as dt
@@ -23,7 +23,7 @@ _REPORTED = 10
 
 @frozen(kw_only=True)
 class WrittenRows:
-    """The rows listed in a job, and their row kinds."""
+    """Rows listed in a job, with their row kinds."""
 
     rows: tuple[tuple[Any, ...], ...]
     """Values of each row, in the order of the columns."""
@@ -31,7 +31,7 @@ class WrittenRows:
     kinds: tuple[int, ...]
 
     def batch(self, columns: pa.Schema, start: int, count: int, now: dt.datetime | None) -> pa.RecordBatch:
-        """Return ``count`` rows from row ``start``; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
+        """Return ``count`` rows from row ``start``. ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
         some = self.rows[start : start + count]
         values = [
             pa.array([at(row[index], column.type, now) for row in some], column.type)
@@ -41,9 +41,9 @@ class WrittenRows:
 
 
 def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> WrittenRows:
-    """Return the rows of the option ``rows``, a list of ``{ kind = INSERT, fields = [1, a] }``; raise ``UsageError``.
+    """Parse the option ``rows``, a list of ``{ kind = INSERT, fields = [1, a] }``; raise UsageError if it is invalid.
 
-    Fields may also be a block by name. ``defaults`` replace null and missing values.
+    Fields may also be a block by column name. ``defaults`` replace null and missing values.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
@@ -59,7 +59,7 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
 
 
 def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
-    """Convert a value to the column type; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
+    """Convert a value to the column type. ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
     if value is not Moment.NOW:
         return value
     assert now is not None

@@ -1,7 +1,7 @@
-"""Client that retries temporary failures and explains other errors.
+"""HTTP client that retries temporary failures and explains other errors.
 
-No message contains a secret: messages of the package ``requests`` may contain the whole URL, so only the innermost
-cause of an error is shown.
+Messages contain no secrets: messages of the ``requests`` package may contain the whole URL, so only the innermost cause
+of an error is shown.
 """
 
 import json
@@ -26,14 +26,14 @@ MODULES = ("requests",)
 
 _REPEATED = (429, 502, 503, 504)
 _LASTING = (501, 505, 508, 510, 511)
-"""Permanent statuses of 500 and above. Others may be temporary, including 507, a full disk."""
+"""Permanent server error statuses. Others may be temporary, including 507 (full disk)."""
 
 _LONGEST_WAIT_S = 300
-"""Maximum delay in seconds, even if a service requests a longer one."""
+"""Maximum delay before a retry in seconds, even if the service requests a longer one."""
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200
-"""Maximum number of characters of a response that a message contains."""
+"""Maximum number of characters of a response in a message."""
 
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
@@ -49,7 +49,7 @@ _HINTS = {
 
 @frozen(kw_only=True)
 class Answer:
-    """Response of a service, with a status from 200 to 299."""
+    """Successful response of a service, with a status from 200 to 299."""
 
     status: int
     content: bytes = field(repr=False)
@@ -65,7 +65,7 @@ class Answer:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Decode the content with the encoding in the headers, else as UTF-8; ``where`` is for messages."""
+        """Decode the content with the encoding from the headers, or as UTF-8; ``where`` is for messages."""
         named = self._named_encoding
         try:
             return self.content.decode(named or "utf-8").removeprefix("\ufeff")
@@ -81,7 +81,7 @@ class Answer:
 
 
 class Client:
-    """Client that sends one request at a time, and keeps its connections until it is closed."""
+    """Client that sends one request at a time and keeps its connections until it is closed."""
 
     def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
         """Create a client; ``failure`` converts a message to an error."""
@@ -105,7 +105,7 @@ class Client:
         """Send a request, and return the whole response.
 
         Raises:
-            ConnectorError: No response arrived, or it has an error status; ``retryable`` if a retry may help.
+            ConnectorError: No response arrived, or it has an error status; retryable if a retry may succeed.
         """
         with self._errors_explained(request), self._opened(request) as response:
             return Answer(
@@ -116,7 +116,7 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """Yield the headers with the content in pieces of ``size`` bytes, at least one piece."""
+        """Yield the headers together with each piece of ``size`` bytes of the content; at least one piece."""
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False
@@ -130,7 +130,7 @@ class Client:
                 yield response.headers, bytes(held)
 
     def reach(self, request: Request) -> None:
-        """Check with a HEAD request that the service can be reached and its certificate is accepted."""
+        """Check with a HEAD request that the service is reachable and its certificate is accepted."""
         with self._errors_explained(request):
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
 
@@ -148,7 +148,7 @@ class Client:
         return error
 
     def scrubbed(self, content: str, request: Request) -> str:
-        """Return the beginning of a response on one line, with the secrets of the request replaced by ``***``."""
+        """Return the beginning of a response on one line, with secrets of the request replaced by ``***``."""
         text = " ".join(content[: 20 * _SHOWN].split())
         for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
             if len(secret) >= SHORTEST_SECRET:
@@ -179,7 +179,7 @@ class Client:
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 
     def _sent(self, request: Request) -> "requests.Response":
-        """Send one request and return its response of any status; retry statuses such as 429."""
+        """Send a request and return its response with any status. Statuses such as 429 are retried."""
         return self._in_session().request(
             request.method,
             request.url,
@@ -236,7 +236,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password in the URL, but not from ~/.netrc, which would replace a header of the job."""
+    """Add the user and password from the URL. Credentials from ~/.netrc are not used: they would replace a header."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

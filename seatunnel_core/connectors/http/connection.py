@@ -20,7 +20,7 @@ class Connection:
     socket_timeout_ms: int
     ca_file: str | None
     certificate: tuple[str, ...] = field(repr=False)
-    """File with a certificate and its key, or one file for each; empty if there is no certificate."""
+    """File with a certificate and its key, or a file for each; empty if there is no certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
     """Strings that no message may contain."""
@@ -34,7 +34,7 @@ class Connection:
 
     @classmethod
     def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
-        """Return the settings in the options; no message may contain a string in ``hidden``."""
+        """Return the settings in the options. Messages never contain the strings in ``hidden``."""
         certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
         if key and not certificate:
             raise UsageError("option 'tls_key_file': requires tls_certificate_file")

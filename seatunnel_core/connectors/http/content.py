@@ -1,4 +1,4 @@
-"""Rows in a response: JSON objects (alone, in arrays, one per line or at paths), or plain strings."""
+"""Rows in a response: JSON objects (alone, in arrays, one per line, or selected by JSONPath), or plain strings."""
 
 import json
 import re
@@ -36,23 +36,23 @@ from seatunnel_core.rows.values import row_converter
 
 BATCH_ROWS = 16_384
 LEFT_OUT = object()
-"""Placeholder for a skipped element of a page, so that the other elements keep their numbers."""
+"""Placeholder for a skipped element of a page. It keeps the numbers of the other elements unchanged."""
 
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
-"""Columns of the file format ``binary``, so that file sinks can join the parts."""
+"""Columns of the file format ``binary``, which allow file sinks to join the parts."""
 
 _LINES = "the response has several JSON values: set enable_multi_lines = true to parse each line separately"
 
 
 @frozen(kw_only=True)
 class Content:
-    """Format of a response and location of its rows, according to the options."""
+    """Format of a response and location of its rows."""
 
     format: str
     schema: TableSchema
     has_columns: bool
-    """True if the job declares ``schema`` or infers it; else the only column is ``content``."""
+    """True if the job declares or infers columns. Otherwise the only column is ``content``."""
 
     sample: int | None = None
     """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain strings."""
@@ -61,10 +61,10 @@ class Content:
     """Handling of rows that do not match inferred columns."""
 
     levels: int = DEEPEST
-    """Number of levels of objects and lists below a row that are inspected."""
+    """Depth to which nested objects and lists in a row are inspected."""
 
     nesting: Nesting = field(factory=Nesting)
-    """Handling of objects and lists. The first column of ``schema`` is the row id if this requires one."""
+    """Handling of nested objects and lists. If it requires a row ID, this is the first column of ``schema``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -123,7 +123,7 @@ class Content:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """Return the JSON values in a response: one, or one per line; none if the response is empty."""
+        """Parse the JSON values in a response: a single one, or one per line. An empty response has none."""
         lines = _lines(text) if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # Like SeaTunnel's JSONPath parser.
         documents = []
@@ -138,7 +138,7 @@ class Content:
         return documents
 
     def counted(self, text: str, where: str) -> int:
-        """Return the number of rows in a response without declared columns: elements of JSON arrays, or lines."""
+        """Return the number of rows in a response without declared columns: elements of a JSON array, or lines."""
         if self.path is not None:
             return sum(len(self._selected(document, where)) for document in self.documents(text, where))
         try:
@@ -150,7 +150,7 @@ class Content:
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
-        """Return the number of rows that count for paging. A single object does not count."""
+        """Return the number of rows that count for paging, which is 0 for a single object."""
         if self.path is not None or self.fields or self.multi_lines:
             return rows
         return sum(len(document) for document in documents if isinstance(document, list))
@@ -185,14 +185,14 @@ class Content:
         return elements
 
     def unread(self, context: ReadContext) -> UnreadKeys | None:
-        """Return a counter of undeclared keys; ``None`` if every key is read."""
+        """Return a collector of undeclared keys; ``None`` if all keys are read."""
         declares = self.has_columns and self.sample is None and not self.fields
         return UnreadKeys(self.schema.columns, context) if declares else None
 
     def batches(
         self, elements: Sequence[Any], where: str, context: ReadContext, unread: UnreadKeys | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the elements; rows that do not fit the schema go to ``context.skip``."""
+        """Yield the rows of the elements. Rows that do not match the schema are passed to ``context.skip``."""
         columns = self.schema.columns
         identified = self.nesting.identifies and columns.names[:1] == [ROW_ID]
         convert = self._converter(columns.remove(0) if identified else columns, context)
@@ -232,7 +232,7 @@ class Content:
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
-        """Return the shape of the rows on the pages, inferred from the first rows or from all."""
+        """Return the row shape inferred from the first rows of the pages, or from all rows."""
         shape, left = Shape(), sys.maxsize if every else self.sample or 0
         for page in pages:
             some = [exact(element) for element in page if isinstance(element, dict)][:left]
@@ -278,7 +278,7 @@ class Content:
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
-        """Return a row per match of the paths up to their last ``[*]``; other paths have one value for all rows."""
+        """Return a row for each match of the paths' last ``[*]``. Paths without it have one value for all rows."""
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
         for name, path in self.fields.items():

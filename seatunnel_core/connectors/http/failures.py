@@ -1,4 +1,4 @@
-"""Conversion of errors of ``requests`` to messages with the cause and the option to correct."""
+"""Conversion of ``requests`` errors to messages with the cause and the option to correct."""
 
 import socket
 import ssl
@@ -15,7 +15,7 @@ _PACKAGES = ("requests", "urllib3")
 
 
 class ErrorsExplained:
-    """Context manager that converts errors of ``requests`` to errors with the cause and the option to correct."""
+    """Context manager that converts ``requests`` errors to errors with the cause and the option to correct."""
 
     def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
         self._request, self._connection, self._failure = request, connection, failure
@@ -68,7 +68,7 @@ class ErrorsExplained:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and all errors among its causes, contexts, reasons and arguments."""
+    """Yield an error and all errors among its causes, contexts, reasons and arguments."""
     seen: list[BaseException] = []
     waiting: list[Any] = [error]
     while waiting:

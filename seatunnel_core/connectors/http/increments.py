@@ -1,8 +1,8 @@
-"""Incremental reads of a service, by the values of a column.
+"""Incremental reads of a service by the values of a column.
 
-A service cannot report its largest value, so an increment is requested twice: when the job is planned, to determine the
-largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. Thus each
-version of a row belongs to exactly one job, even if the data changes between the two requests or between attempts.
+A service cannot report its largest value, so the rows of an increment are requested twice: at planning time, to find
+the largest value and the rows at the boundary, and for reading. All pages of an increment are one split. Thus each
+version of a row is read by exactly one job, even if the data changes between the two requests or between attempts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 
 _FUTURE = timedelta(days=1)
-"""Maximum clock difference: how far in the future a value may be. Times without a zone may be in any zone."""
+"""Maximum clock difference, by which a value may be in the future. Times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Predicates for types with exact comparison and storage of values."""
+"""Predicates for types with values that are compared and stored exactly."""
 
 
 @frozen(kw_only=True)
 class RowIncrements:
-    """The rows of a service, and the column by which they are read incrementally."""
+    """Incremental reads of a service with declared columns, by the values of one column."""
 
     increment: Increment
     arrow: pa.DataType
@@ -45,20 +45,20 @@ class RowIncrements:
     """The request, for messages."""
 
     reads: Mapping[str, str]
-    """Value of ``Window.reads`` for this service's cursors."""
+    """``Window.reads`` of the service's cursors."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value that a job requests; ``None`` to start from the beginning."""
+        """Return the smallest value to request; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     # -- the window
 
     def window(self, pages: Iterable[pa.RecordBatch], after: Cursor | None) -> Window:
-        """Return the window of a job that starts now, from all rows in the responses."""
+        """Return the window of a job that starts now, given all rows of the service's responses."""
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
-        """Return the window like ``window``, from a value and a digest for each row."""
+        """Return the window like ``window``, given a value and a digest for each row."""
         last, zone, missing = self._bounds.last((), after), dict[str, Any](), 0
         for rows in pages:
             for value, mark in rows:
@@ -85,12 +85,12 @@ class RowIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def kept(self, rows: pa.RecordBatch, window: Window, before: set[str], context: ReadContext) -> pa.RecordBatch:
-        """Return the rows of this job.
+        """Return the rows that belong to this job.
 
         Args:
             rows: Rows from the responses.
             window: The window of the job.
-            before: Digests of the rows so far; the digests of ``rows`` are added.
+            before: Digests of earlier rows; updated with the digests of ``rows``.
             context: Receives notes about repeated rows, such as rows that moved to the next page between requests.
         """
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
@@ -98,7 +98,7 @@ class RowIncrements:
     def chosen(
         self, rows: Iterable[tuple[Any, str]], window: Window, before: set[str], context: ReadContext
     ) -> list[bool]:
-        """Return True for each row of this job, given the rows' values and digests; otherwise like ``kept``."""
+        """Return whether each row belongs to this job, given values and digests of the rows. See ``kept``."""
         chosen = []
         for number, (value, mark) in enumerate(rows, 1):
             has = value is not None and self._bounds.has(value, mark, window)
@@ -121,7 +121,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return the lower bound of a window, which is at least the first requested value."""
+        """Return the lower bound of a window. It is never below the first requested value."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 
@@ -149,13 +149,13 @@ class RowIncrements:
         return found
 
     def _written(self, value: Any) -> str:
-        """Return a value in the form in which it is stored and requested."""
+        """Format a value for cursors and requests."""
         if isinstance(value, date):
             return value.isoformat().replace("+00:00", "Z")
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
     def _read(self, text: str) -> Any:
-        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC."""
+        """Parse a value from a cursor or from the user. A time without a zone is in UTC."""
         try:
             return _value(text, self.arrow)
         except ValueError as error:
@@ -176,7 +176,7 @@ class RowIncrements:
             )
 
     def require_values(self) -> None:
-        """Check that ``start`` is valid, and that ``lag`` can be subtracted from values."""
+        """Check that ``start`` is valid and that ``lag`` can be subtracted from values."""
         if self.increment.start is not None:
             self._read(self.increment.start)
         if of.is_string(self.arrow) and self.increment.lag.strip("0"):
@@ -191,7 +191,7 @@ class RowIncrements:
 
 
 def key_of_increment(increment: Increment, content: Content, paging: Paging | None) -> tuple[str, ...]:
-    """Return the columns that identify the rows of a service; raise ``UsageError`` if options contradict each other."""
+    """Return the columns that identify the rows of a service. Raise UsageError if options contradict each other."""
     _refuse_others(content, paging)
     key = increment.key or content.schema.primary_key
     if not key:
@@ -203,13 +203,13 @@ def key_of_increment(increment: Increment, content: Content, paging: Paging | No
 
 
 def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
-    """Return ``Window.reads`` for this service's cursors."""
+    """Return ``Window.reads`` of the service's cursors."""
     path = {} if content.path is None else {"content_field": content.path}
     return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
 
 
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
-    """Return the increments of a service; raise an error if options contradict each other or are invalid."""
+    """Return the incremental reads that the options describe. Raise an error if the options are invalid."""
     columns, key = content.schema.columns, key_of_increment(increment, content, paging)
     for name in (increment.column, *key):
         if name not in columns.names:

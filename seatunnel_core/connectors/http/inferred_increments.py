@@ -1,17 +1,13 @@
-"""Incremental reads of a service with inferred columns: the values determine how they are compared.
+"""Incremental reads of a service with inferred columns. The values determine how they are compared.
 
-================================================ ====================================
-values                                           compared as
-================================================ ====================================
-numbers, and strings that are numbers            numbers, exactly
-dates                                            dates
-timestamps without a zone, and dates             timestamps
-timestamps with ``Z`` or an offset               points in time
-other strings                                    strings, character by character
-================================================ ====================================
+================================================ ==================================== values compared as
+================================================ ==================================== numbers, and strings that are
+numbers            numbers, exactly dates                                            dates timestamps without a zone,
+and dates             timestamps timestamps with ``Z`` or an offset               points in time other strings strings,
+character by character ================================================ ====================================
 
-The string of a cursor has the same form, so that each job, and any process that resumes it, compares values like the
-previous job.
+The cursor contains a string with the same form as the values, so that all later jobs and processes compare values in
+the same way.
 """
 
 import re
@@ -46,21 +42,21 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\
 
 @frozen(kw_only=True)
 class InferredIncrements:
-    """The rows of a service, and the column by which they are read incrementally. Its type is not known yet."""
+    """Incremental reads of a service by the values of a column with unknown type."""
 
     increment: Increment
     key: tuple[str, ...]
     shown: str
     reads: Mapping[str, str]
     levels: int
-    """Number of levels of objects and lists below a row that are inspected."""
+    """Depth to which nested objects and lists in a row are inspected."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value that a job requests; ``None`` to start from the beginning."""
+        """Return the smallest value to request; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     def window(self, pages: Iterable[Sequence[Any]], after: Cursor | None) -> tuple[Window, Shape]:
-        """Return the window of a job that starts now, and the shape of all rows in the responses."""
+        """Return the window of a job that starts now, and the inferred shape of all rows of the service's responses."""
         shape, raw = Shape(), list[tuple[Any, ...]]()
         for page in pages:
             rows = [exact(element) for element in page if isinstance(element, dict)]
@@ -82,7 +78,7 @@ class InferredIncrements:
         return window, shape
 
     def kept(self, page: Sequence[Any], window: Window, before: set[str], context: ReadContext) -> list[Any]:
-        """Return the JSON values of a page, with ``LEFT_OUT`` for rows that are not in the window."""
+        """Return the JSON values of a page. Rows outside the window are replaced with ``LEFT_OUT``."""
         assert window.upto is not None, "a window without an end has no rows"
         typed = self._typed(kind_of(window.upto.value))
         rows = [self._values(exact(element)) if isinstance(element, dict) else None for element in page]
@@ -126,12 +122,12 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments with values of one kind."""
+    """Increments by values of a known kind."""
 
     kind: str
 
     def marked_values(self, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, str]]:
-        """Yield the value and the digest of each row, from the values of its key and its column."""
+        """Yield the value and the digest of each row, given the values of its key and its column."""
         for *key, raw in rows:
             value = None if raw is None else self._read(str(raw))
             shown = f"{value.normalize():f}" if isinstance(value, Decimal) else value
@@ -148,7 +144,7 @@ class _Typed(RowIncrements):
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a JSON value, or of a cursor string."""
+    """Return the kind of a JSON value or of a string in a cursor."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return type(value).__name__

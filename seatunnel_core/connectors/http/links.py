@@ -1,4 +1,4 @@
-"""Addresses of next pages: RFC 3986 references, relative to the page that contains them, and ``Link`` headers."""
+"""URLs of next pages: RFC 3986 references relative to the current page, and ``Link`` headers."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 
 
 def is_address(cursor: str, url: str) -> bool:
-    """Return True if a cursor is the address of a page: a URL, or a reference that is relative to ``url``.
+    """Return True if a cursor is a URL or a reference relative to ``url``, instead of an opaque string.
 
-    A base64 cursor may start with ``/``, so a path without a query must have the first segment of ``url``.
+    A base64 cursor may start with ``/``, so a path without a query must share the first path segment of ``url``.
     """
     if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
         return True
@@ -25,7 +25,7 @@ def is_address(cursor: str, url: str) -> bool:
 
 
 def addressed(request: Request, reference: str) -> Request:
-    """Return the request for the page at an address, which must be on the same host: the request contains headers."""
+    """Return the request for the page at a URL. It must be on the same host, because the request contains headers."""
     try:
         url = urldefrag(urljoin(request.url, reference.strip())).url
         parts = urlsplit(url)
@@ -47,7 +47,7 @@ def addressed(request: Request, reference: str) -> Request:
 
 
 def next_link(header: str) -> str | None:
-    """Return the address of the relation ``next`` in a ``Link`` header (RFC 8288); ``None`` if there is none."""
+    """Return the URL with relation ``next`` in a ``Link`` header (RFC 8288); ``None`` if there is none."""
     for reference, parameters in _links(header):
         relations = parameters.get("rel", "").lower().strip("'").split()  # Some services write rel='next'.
         if "next" in relations and "anchor" not in parameters:
@@ -56,7 +56,7 @@ def next_link(header: str) -> str | None:
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address and the parameters of each link; of repeated parameters, the first one."""
+    """Yield the URL and the parameters of each link. The first one of repeated parameters applies."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

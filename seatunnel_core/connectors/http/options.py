@@ -1,4 +1,4 @@
-"""The options of the ``Http`` source and sink, with SeaTunnel's names."""
+"""Options of the ``Http`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 
@@ -270,15 +270,15 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (URL, HEADERS, PARAMS, ARRAY_MODE, ARRAY
 
 
 def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options without the given ones."""
+    """Return the options of the source except the given ones."""
     return tuple(option for option in options if option not in left_out)
 
 
 def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return all options of a source, given the options of a single table."""
+    """Return the options of a source with several tables, given the options of a single table."""
     return (*of_table(options), INCREMENTAL, tables_option(options))
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options as optional, because entries of ``tables_configs`` may contain required ones."""
+    """Return the options as optional ones, because entries of ``tables_configs`` may set required ones."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

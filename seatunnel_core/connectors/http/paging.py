@@ -1,4 +1,4 @@
-"""Paging by number, or by the cursor from the previous page."""
+"""Paging by page number, or by a cursor in the previous page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""Strings that mean false for a flag about further pages."""
+"""Strings that mean False for a flag about further pages."""
 
 
 @frozen(kw_only=True)
@@ -32,14 +32,14 @@ class Paging:
     """Number of the last page; 0 if unknown."""
 
     rows: int | None
-    """Number of rows per page; a page with fewer rows is the last one."""
+    """Number of rows per page. A page with fewer rows is the last one."""
 
     cursor_path: str
     follows: bool
-    """True to request a cursor that is an address unchanged."""
+    """True to request the URL in the cursor without changes."""
 
     by_link: bool = False
-    """True if the ``Link`` header contains the address of the next page."""
+    """True if the ``Link`` header contains the URL of the next page."""
 
     more_path: str = ""
     """JSONPath of the flag that is true if more pages follow; empty if there is no flag."""
@@ -94,7 +94,7 @@ class Paging:
             )
 
     def request(self, request: Request, value: str | None) -> Request:
-        """Return the request for a page with a number or cursor; ``None`` for the first page when paging by cursor."""
+        """Return the request for a page number or cursor; ``None`` means the first page when paging by cursor."""
         if self.as_param:
             return request.with_param(self.name, value)
         if self.placeholder:
@@ -102,7 +102,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and the last page of each split; one split without a last page if its number is unknown."""
+        """Return the first and last page of each split: a single split without a last page if that is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1
@@ -112,7 +112,7 @@ class Paging:
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
 
     def says_more(self, documents: Sequence[Any]) -> bool | None:
-        """Return True if a response states that more pages follow; ``None`` if it has no such flag."""
+        """Return True if a response has a flag that more pages follow; ``None`` if it has no flag."""
         values = [value for document in documents for value in found(self.more_path, document)]
         if not values or values[0] is None:
             return None
@@ -121,7 +121,7 @@ class Paging:
         return bool(values[0])
 
     def is_last(self, rows: int) -> bool:
-        """Return True if a page with this number of rows is the last one, when the number of pages is unknown."""
+        """Return True if a page with this number of rows is the last one. Used if the number of pages is unknown."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:

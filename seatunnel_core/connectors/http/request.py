@@ -1,4 +1,4 @@
-"""A request to a service, and methods to set parameters in it."""
+"""Requests to a service."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from seatunnel_core.connector_api.errors import UsageError
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
 SHORTEST_SECRET = 6
-"""Minimum length of secrets that are replaced within strings; shorter ones occur in ordinary words."""
+"""Minimum length of secrets that are replaced within strings. Shorter secrets may be part of ordinary words."""
 
 _PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
 
 
 @frozen(kw_only=True)
 class Request:
-    """A request. Its parts may contain secrets, so messages only use ``shown``."""
+    """A request. Its parts may contain secrets, so messages must only use ``shown``."""
 
     method: str
     url: str = field(repr=False)
@@ -45,7 +45,7 @@ class Request:
         return f"{parts.scheme}://{self.address}{path}"
 
     def header_secrets(self) -> set[str]:
-        """Return the parts of headers that may be secrets: whole values, and their last words, as after ``Bearer``."""
+        """Return parts of headers that may be secrets: whole values, and their last words, as after ``Bearer``."""
         values = [value for name, value in self.headers.items() if name.lower() not in _PUBLIC_HEADERS]
         found = {*values, *(value.rpartition(" ")[2] for value in values)}
         return {each for each in found if len(each) >= SHORTEST_SECRET}
@@ -81,14 +81,14 @@ class Request:
         return self.body.encode()
 
     def with_param(self, name: str, value: str | None) -> "Request":
-        """Return the request with a value in ``params``; without that parameter if the value is ``None``."""
+        """Return the request with a parameter set in ``params``, or removed if the value is ``None``."""
         others = {key: each for key, each in self.params.items() if key != name}
         return evolve(self, params=others if value is None else {**others, name: value})
 
     def with_key(self, name: str, value: str | None) -> "Request":
-        """Return the request with a new value for a key in params, in the JSON body or in the headers.
+        """Return the request with a new value for a key in the parameters, the JSON body or the headers.
 
-        The first of these with the key is changed, or params without one. ``None`` changes nothing.
+        The first of these that contains the key is changed; if none does, the parameters. ``None`` changes nothing.
         """
         if value is None:
             return self
@@ -101,7 +101,7 @@ class Request:
         return self.with_param(name, value)
 
     def with_placeholder(self, name: str, value: str | None) -> "Request":
-        """Return the request with ``${name}`` replaced by a value; ``None`` drops entries that consist only of it."""
+        """Return the request with ``${name}`` replaced. If the value is ``None``, entries that equal it are removed."""
         mark = f"${{{name}}}"
 
         def kept(pairs: Mapping[str, str]) -> dict[str, str]:
@@ -129,7 +129,7 @@ class Request:
 
 
 def same_host(url: str, other: str) -> bool:
-    """Return True if a redirect from one URL to the other may receive all headers of the request."""
+    """Return True if a redirect from one URL to another may receive all headers of the request."""
     here, there = urlsplit(url), urlsplit(other)
     secure = here.scheme == there.scheme or (here.scheme, there.scheme) == ("http", "https")
     same_port = here.port == there.port or here.scheme != there.scheme
@@ -137,7 +137,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """Return the URL without surrounding whitespace; raise ``UsageError`` if the value is not an http or https URL."""
+    """Return the URL without surrounding whitespace. Raise UsageError unless it is an HTTP or HTTPS URL."""
     try:
         parts = urlsplit(url.strip())
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)

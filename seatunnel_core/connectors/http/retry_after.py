@@ -1,4 +1,4 @@
-"""The header ``Retry-After``: the delay before a request is repeated."""
+"""``Retry-After`` header: the delay before a request is repeated."""
 
 import re
 import time
@@ -15,7 +15,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 def seconds_of(header: str, now_s: float) -> float | None:
     """Return the delay in seconds; 0 for a date in the past, ``None`` for an invalid header.
 
-    The header has seconds, possibly with decimals, or a date in one of HTTP's three formats.
+    The header contains seconds, possibly with decimals, or a date in one of HTTP's three formats.
     """
     text = header.strip()
     if _SECONDS.fullmatch(text):
@@ -32,7 +32,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
 
 @cache
 def retry_kind() -> "type[Retry]":
-    """Return a urllib3 retry class with the delay of ``seconds_of``, or urllib3's delay if the header is missing."""
+    """Return a urllib3 retry class that uses the delay of ``seconds_of``, or urllib3's delay without a header."""
     from urllib3.util import Retry
 
     class _Retry(Retry):

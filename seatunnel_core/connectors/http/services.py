@@ -37,13 +37,13 @@ def _sink_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
 
 @frozen
 class _Header:
-    """A header that is built from options."""
+    """A header built from options."""
 
     template: str
-    """The header's value, with option names in braces."""
+    """Value of the header, with option names in braces."""
 
     is_basic: bool = field(default=False, kw_only=True)
-    """True if the value consists of user and password for basic authentication."""
+    """True if the value is a user and a password for basic authentication."""
 
     def value(self, options: Options) -> str | None:
         """Return the value; ``None`` if an option in it is not set."""
@@ -84,9 +84,9 @@ VERSION = Option("version", STRING, required=True, doc="API version, a date such
 def _source(
     name: str, doc: str, *own: Option[Any], headers: Mapping[str, _Header], example: str, base: type = ServiceSource
 ) -> type[ServiceSource]:
-    """Create the source class for one service.
+    """Create the source class for a service.
 
-    ``headers`` are those that the service requires, and ``own`` are options of this service only.
+    ``headers`` are required by the service, and ``own`` are options of this service only.
     """
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)
@@ -95,7 +95,7 @@ def _source(
 
 
 class _LoggedIn(ServiceSource):
-    """A source that logs in with ``email`` and ``password``, and sends the received token."""
+    """A source that logs in with ``email`` and ``password`` and sends the received token."""
 
     login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
 
@@ -250,14 +250,14 @@ SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, 
 
 
 class ServiceSink(HttpSink):
-    """A sink for one service. Its webhook is a secret, and its responses report if a message was accepted."""
+    """A sink for a service with a secret webhook URL. Responses contain a code that tells if a message was accepted."""
 
     credentials: ClassVar[str] = "url"
     code: ClassVar[tuple[str, ...]] = ()
-    """Fields of a response; one of them is 0 on success."""
+    """Response fields that may contain the code; 0 means success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
-    """Codes that mean too many requests."""
+    """Codes for too many requests."""
 
     def _array_rows(self, options: Options) -> int:
         return 0

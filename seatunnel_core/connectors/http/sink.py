@@ -45,7 +45,7 @@ class HttpSink(Sink, SupportsDryRun):
         self.request("")
 
     def _array_rows(self, options: Options) -> int:
-        """Return the maximum number of rows in a request with an array; 0 if each row is sent as an object."""
+        """Return the maximum number of rows in an array; 0 to send each row as an object."""
         if options[opt.ARRAY_MODE]:
             return int(options[opt.ARRAY_ROWS])
         if options[opt.ARRAY_ROWS] > 1:
@@ -53,7 +53,7 @@ class HttpSink(Sink, SupportsDryRun):
         return 0
 
     def request(self, body: str) -> Request:
-        """Return a request that sends a body now. Some services sign the current time."""
+        """Return a request that sends a body. Send it immediately, because some services sign the current time."""
         return Request(
             method="POST",
             url=checked_url(self.options[opt.URL]),
@@ -67,7 +67,7 @@ class HttpSink(Sink, SupportsDryRun):
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
-        """Return the error in a successful response, and True if a retry may help; ``None`` if there is no error."""
+        """Return the error in a successful response, and True if a retry may succeed; ``None`` without an error."""
         return None
 
     @property
@@ -94,7 +94,7 @@ class HttpSink(Sink, SupportsDryRun):
 
 
 class HttpWriter(SinkWriter):
-    """Sends the rows of one unit."""
+    """Sends the rows of a work unit."""
 
     def __init__(self, sink: HttpSink) -> None:
         self._sink = sink
@@ -168,7 +168,7 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of each row, converted by ``text``; raise ``RowError`` if it raises ``ValueError``."""
+    """Yield the values of each row, converted by ``text``. Raise RowError if it raises ValueError."""
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
         try:
@@ -179,7 +179,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
 
 
 def located(where: str, error: SinkError) -> SinkError:
-    """Return the error with the location at the start of its message."""
+    """Return the error with the location added at the start of its message."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

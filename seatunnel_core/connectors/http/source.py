@@ -54,7 +54,7 @@ _PAGES_KEEP = (
 _log = logging.getLogger(__name__)
 
 _ROW_BYTES = 200
-"""Estimated size of a row in bytes. The weight of a split only influences how splits are grouped into units."""
+"""Estimated size of a row in bytes. The weight of a split only affects how splits are grouped into work units."""
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
@@ -126,7 +126,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
-        """Return headers with credentials, in addition to the job's headers. Services override this, and may log in."""
+        """Return headers with credentials, in addition to the job's headers. Services override this to log in."""
         return {}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     def _pages(
         self, client: Client, body: Mapping[str, Any], page: "Page[T]", context: ReadContext | None = None
     ) -> Iterator[T]:
-        """Yield the result of ``page`` for each page of a split."""
+        """Yield the results of ``page`` for all pages of a split."""
         request = self._identified(client)
         if self._paging is None:
             yield from page(client.send(request), request.shown)[1]
@@ -298,7 +298,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         before: set[str],
         unread: UnreadKeys | None = None,
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """Return the number of rows in a response, including bad ones, and the rows."""
+        """Return the number of rows in a response, including invalid ones, and the valid rows."""
         if not content.has_columns:
             text = answer.decoded(where)
             return content.counted(text, where), content.texts(text, where)
@@ -309,7 +309,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return count, (rows for elements in found for rows in content.batches(elements, where, context, unread))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
-        """Return the number of rows in a response, and the JSON values of the rows."""
+        """Return the number of rows in a response, and their JSON values."""
         documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
         return self._content.of_page(documents, len(elements)), iter((elements,))
@@ -346,7 +346,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
 
 
 class _Looking(ReadContext):
-    """Context for planning an increment. It ignores bad rows, which are reported when the increment is read."""
+    """Context for planning an increment. It ignores invalid rows, which are reported when the increment is read."""
 
     def __init__(self, *, fails: bool) -> None:
         self._fails = fails
@@ -360,7 +360,7 @@ class _Looking(ReadContext):
 
 
 def in_both_places(options: Options) -> bool:
-    """Return True if params of a POST are sent both in the URL and as a form, because SeaTunnel versions differ."""
+    """Return True if a POST sends its parameters both in the URL and as a form. SeaTunnel versions differ in this."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 
@@ -373,7 +373,7 @@ def secrets_of(options: Options) -> tuple[str, ...]:
 
 
 def _file_name(request: Request, headers: Mapping[str, str]) -> str:
-    """Return the file name in the header ``Content-Disposition``, else in the URL; never a path."""
+    """Return the file name from the header ``Content-Disposition`` or from the URL. It is never a path."""
     named = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", headers.get("Content-Disposition", ""), re.IGNORECASE)
     written = unquote(named[1]) if named else unquote(urlsplit(request.url).path)
     name = PurePosixPath(written.replace("\\", "/")).name

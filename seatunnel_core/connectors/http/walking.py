@@ -1,4 +1,4 @@
-"""Traversal of pages up to the last one, with detection of endless pages."""
+"""Iteration over pages up to the last one, with detection of endless pages."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -16,26 +16,26 @@ from seatunnel_core.connectors.http.request import Request
 
 T = TypeVar("T")
 Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
-"""Function that processes a response, given its location, and returns its number of rows and a result."""
+"""Function that processes a response at a location, and returns its number of rows and a result."""
 
 _DIGEST_BYTES = 12
 
 
 @frozen(kw_only=True)
 class Walk:
-    """The pages of one request, in order."""
+    """Pages of a request, in order."""
 
     client: Client
     content: Content
     paging: Paging
     request: Request = field(repr=False)
-    """Request of the job, without page parameters."""
+    """Request without page parameters."""
 
     context: ReadContext | None = None
-    """Receives notes about pages with fewer than ``batch_size`` rows; ``None`` while a job is planned."""
+    """Receives notes about pages with fewer than ``batch_size`` rows; ``None`` during planning."""
 
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
-        """Yield the result of ``page`` for pages ``first`` to ``last``; up to the last page if ``last`` is ``None``."""
+        """Yield the results of ``page`` for the pages from ``first`` to ``last``, or to the service's last page."""
         seen, number, again, size = dict[bytes, int](), first, 0, self.paging.rows or 1
         ahead: Answer | None = None
         while last is None or number <= last:
@@ -65,8 +65,8 @@ class Walk:
     def _behind_short(self, answer: Answer, number: int) -> Answer | None:
         """Return the page after a first page with fewer than ``batch_size`` rows; ``None`` if it has no new rows.
 
-        If a service limits the size of its pages, every page is short, so the first page need not be the last. If the
-        service rejects the request or sends the same rows again, there are no further pages.
+        If a service limits the page size, every page is short, so the first one need not be the last. If the service
+        rejects the request or returns the same rows again, there are no further pages.
         """
         where = self._where(number + 1)
         try:
@@ -85,7 +85,7 @@ class Walk:
         return following if found - self._rows(answer, self._where(number)) else None
 
     def _rows(self, answer: Answer, where: str) -> set[str]:
-        """Return the rows of a response as strings; empty if its rows do not count for paging."""
+        """Return the rows of a response as strings; empty if they do not count for paging."""
         text, content = answer.decoded(where), self.content
         if not content.has_columns:
             counts = content.counted(text, where)
@@ -95,7 +95,7 @@ class Walk:
         return set(map(repr, elements)) if content.of_page(documents, len(elements)) else set()
 
     def _note_short(self, count: int, where: str) -> None:
-        """Record a note about a page that has fewer than ``batch_size`` rows and is not the last one."""
+        """Record a note about a page that has fewer than ``batch_size`` rows but is not the last one."""
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (
@@ -105,7 +105,7 @@ class Walk:
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
-        """Return the number of an earlier page with equal content, or 0; raise ``SourceError`` for more repetitions."""
+        """Return the number of an earlier page with the same content, or 0. Raise SourceError if pages repeat."""
         same = seen.setdefault(_digest(answer.content), number)
         if same == number:
             return 0
@@ -123,7 +123,7 @@ class Walk:
         return same
 
     def by_cursor(self, page: "Page[T]") -> Iterator[T]:
-        """Yield the result of ``page`` for all pages, following the cursor or the address in each page."""
+        """Yield the results of ``page`` for all pages, following the cursor or the URL in each page."""
         request, number, seen = self.paging.request(self.request, None), 1, set[bytes]()
         if self.paging.follows:
             seen.add(_digest(request.url.encode() if not request.params else b""))
@@ -160,7 +160,7 @@ class Walk:
         return addressed(asked, cursor) if self._is_address(cursor) else self.paging.request(self.request, cursor)
 
     def _says_more(self, answer: Answer, where: str, *, is_first: bool, rows: int) -> bool | None:
-        """Return True if a response states that more pages follow; ``None`` if no flag is configured."""
+        """Return True if a response has a flag that more pages follow; ``None`` if no flag is configured."""
         if not self.paging.more_path:
             return None
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))

@@ -1,4 +1,4 @@
-"""Access of a source or sink to the brokers: clients, queries by the driver, and translation of errors."""
+"""Connections to the brokers: clients, queries of the driver, and conversion of errors."""
 
 import logging
 import time
@@ -14,18 +14,19 @@ from seatunnel_core.connectors.kafka.settings import secrets
 from seatunnel_storage_api.secret import masked
 
 LOOK_S = 10.0
-"""Time for which brokers may be unreachable before an error is raised, in seconds."""
+"""Maximum time to wait for unreachable brokers, in seconds."""
 
 COMMIT_S = 30.0
-"""``LOOK_S`` for committing the offsets of a group. It is longer because a failed commit after a job's last
-checkpoint is not repeated, and then the group's next job would read the last messages again."""
+"""Maximum time to wait for brokers when offsets of a group are committed, in seconds. It is longer because a failed
+commit after the last checkpoint is not repeated, and the next job of the group would read the last messages again.
+"""
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0
-"""Additional time to wait for a response, in seconds, so that the client can report its timeout first."""
+"""Additional time to wait for a response, in seconds. It allows the client to report its own timeout first."""
 
 EARLIEST, LATEST = "earliest", "latest"
-"""Offset of the first message of a partition, and offset after the last one."""
+"""Special offsets: the first message of a partition, and the end of the partition."""
 
 TASK_MODULES = ("confluent_kafka",)
 
@@ -40,7 +41,7 @@ class Cluster:
 
     servers: str
     settings: Mapping[str, str] = field(repr=False)
-    """The other settings of librdkafka."""
+    """Other settings of librdkafka."""
 
     @property
     def names(self) -> str:
@@ -54,21 +55,21 @@ class Cluster:
     # -- clients --------------------------------------------------------------------------------------------------
 
     def consumer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create a consumer without automatic commits of offsets; ``background`` collects errors of its threads."""
+        """Create a consumer that does not commit offsets; ``background`` collects errors of its background threads."""
         import confluent_kafka
 
         more = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", **more}
         return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, background)
 
     def producer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create an idempotent producer; the arguments are as in ``consumer``."""
+        """Create an idempotent producer; ``background`` collects errors of its background threads."""
         import confluent_kafka
 
         more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}
         return self._made(confluent_kafka.Producer, more, background)
 
     def admin(self, background: "BackgroundErrors") -> Any:
-        """Create an admin client; ``background`` collects the errors of its background threads."""
+        """Create an admin client; ``background`` collects errors of its background threads."""
         from confluent_kafka.admin import AdminClient
 
         return self._made(AdminClient, {}, background)
@@ -95,9 +96,9 @@ class Cluster:
     def failed(
         self, kind: Callable[[str], E], what: str, error: BaseException, background: "BackgroundErrors | None" = None
     ) -> E:
-        """Return an error of ``kind`` for a client's exception; it is retryable if a retry may help.
+        """Convert a client's exception to an error of ``kind``, retryable if a retry may succeed.
 
-        The most informative of the errors in ``background`` is reported as the cause.
+        The most informative error in ``background`` is reported as the cause.
         """
         why = background.worst if background is not None and background.worst is not None else _error(error)
         reason = _reason(error) if why is None else _advice(why)
@@ -144,7 +145,7 @@ class Cluster:
     ) -> dict[tuple[str, int], int]:
         """Return the offsets at ``EARLIEST``, ``LATEST`` or a time in ms since 1970; -1 for partitions without one.
 
-        With ``committed``, messages of open transactions are ignored.
+        If ``committed`` is True, messages of open transactions are ignored.
         """
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
@@ -172,7 +173,7 @@ class Cluster:
         return any(behind[place] > first[place] for place in first)
 
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
-        """Return the committed offsets of a group with their metadata; retry while a new group has no coordinator."""
+        """Return the committed offsets of a group with their metadata. Retry while a new group has no coordinator."""
         from confluent_kafka import KafkaException, TopicPartition
 
         def ask() -> Mapping[tuple[str, int], tuple[int, str]]:
@@ -190,7 +191,7 @@ class Cluster:
     def commit(
         self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Commit offsets for a group, with the metadata of their topics."""
+        """Commit offsets for a group, with metadata by topic."""
         from confluent_kafka import TopicPartition
 
         notes = metadata or {}
@@ -204,7 +205,7 @@ class Cluster:
 
     @contextmanager
     def _member(self, group: str, done: str) -> Iterator[Any]:
-        """Yield a consumer of a group, and convert its errors; ``done`` is the verb in their messages."""
+        """Yield a consumer of a group, and convert its errors; ``done`` is the verb for their messages."""
         import confluent_kafka
 
         background = BackgroundErrors()
@@ -239,7 +240,7 @@ class Cluster:
 
 
 def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
-    """Call a function; retry for some time after temporary errors."""
+    """Call a function, with retries for a limited time after temporary errors."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -252,7 +253,7 @@ def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
 
 @contextmanager
 def errors_of_source() -> Iterator[None]:
-    """Convert errors of queries to the brokers to ``SourceError``."""
+    """Convert errors of queries to the brokers to SourceError."""
     try:
         yield
     except (SourceError, UsageError):
@@ -268,7 +269,7 @@ class BackgroundErrors(list[Any]):
 
     @property
     def worst(self) -> Any:
-        """Most informative error: the first permanent one, else the last one with a reason."""
+        """Most informative error: the first permanent error, or else the last error with a reason."""
         final = [error for error in self if not _may_pass(error)]
         named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
         return (final or named[-1:] or [None])[0]
@@ -337,7 +338,7 @@ _ADVICE = {
 
 
 def _may_pass(error: Any) -> bool:
-    """Return True if a retry may help after a ``KafkaError``."""
+    """Return True if a retry may succeed after a ``KafkaError``."""
     return bool(error.retriable()) or error.name() in _PASSING
 
 

@@ -14,21 +14,20 @@ from seatunnel_core.connectors.messages.encoding import RowFormat
 from seatunnel_core.rows.types import type_name
 
 Message = tuple[str, int, bytes | None, bytes | None]
-"""Topic, partition (-1 to let the client choose), key and value."""
+"""Topic, partition (-1 if the client chooses it), key and value."""
 
 COMPATIBLE = "compatible_debezium_json"
-"""Format of rows that contain messages: see ``messages/debezium_envelopes.py``."""
+"""Format of rows that already contain messages: see ``messages/debezium_envelopes.py``."""
 
 _MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
-"""Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit is for whole
-batches."""
+"""Maximum size of a single-message batch without its key and value, in bytes. Brokers limit the size of batches."""
 
 
 @frozen(kw_only=True)
 class Encoder(RowFormat):
-    """Encoder of rows, configured by the options of a sink; picklable."""
+    """Encoder of rows according to the options of a sink; picklable."""
 
     topic: str
     """Name of the topic, unless ``topic_column`` is set."""
@@ -38,16 +37,16 @@ class Encoder(RowFormat):
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """Maximum size of a message in bytes for each known topic; the key ``""`` stands for all others."""
+    """Maximum message size in bytes by topic; the key ``""`` stands for all other topics."""
 
     partitions: Mapping[str, int] = field(factory=dict)
-    """Number of partitions of each known topic."""
+    """Number of partitions by topic."""
 
     topic_ids: Mapping[str, str] = field(factory=dict)
-    """ID of each known topic; ``""`` if the brokers have no IDs."""
+    """Topic IDs by topic; ``""`` if the brokers have no IDs."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if a column in the options does not exist, or the format cannot encode a column."""
+        """Raise SinkError if an option names a missing column, or the format cannot encode a column."""
         require_columns("partition_key_fields", self.key_columns, schema)
         require_columns("topic", (self.topic_column,) if self.topic_column is not None else (), schema)
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
@@ -64,7 +63,7 @@ class Encoder(RowFormat):
         super().check(schema)
 
     def messages(self, batch: Batch) -> list[Message]:
-        """Return the messages of a batch, in order; raise ``RowError`` for an invalid row or an oversized message."""
+        """Return the messages of a batch, in order. Raise RowError for an invalid row or an oversized message."""
         rows = batch.rows
         if not rows.num_rows:
             return []

@@ -1,4 +1,4 @@
-"""IDs of topics. A topic that is deleted and created again has a new ID and new offsets."""
+"""Topic IDs. A topic that is deleted and recreated has a new ID and new offsets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cl
 from seatunnel_core.connectors.kafka.idle import Idle
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""ID of every topic on brokers before 2.8."""
+"""ID of all topics on brokers before 2.8."""
 
 _NOTE = "topic-id="
 _idle: Idle[Any] = Idle(most=4)
-"""Idle admin clients of this process, because opening one takes longer than a query."""
+"""Idle admin clients of this process, kept because opening a client takes longer than a query."""
 
 
 def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
-    """Return the IDs of topics; omit topics that do not exist or have no ID."""
+    """Return the IDs of topics. Topics that do not exist or have no ID are omitted."""
     from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
     names, background = sorted(set(topics)), BackgroundErrors()
@@ -37,7 +37,7 @@ def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
 
 
 def require_same(cluster: Cluster, topic: str, expected: str | None, found: str | None, kept_in: str) -> None:
-    """Raise ``SourceChangedError`` if the topic's ID is not the ``expected`` one; ``None`` if that is unknown.
+    """Raise SourceChangedError if the topic's ID differs from ``expected``, unless that is ``None``.
 
     ``found`` is ``None`` if the topic does not exist or the brokers have no IDs.
     """
@@ -55,7 +55,7 @@ def require_same(cluster: Cluster, topic: str, expected: str | None, found: str 
 
 
 def note_of(topic_id: str) -> str:
-    """Return the metadata for a committed offset, which contains the topic ID."""
+    """Return the metadata for a committed offset. It contains the topic ID."""
     return _NOTE + topic_id
 
 

@@ -1,4 +1,4 @@
-"""Warnings about partitions in which a streaming job waits for an open transaction of another producer."""
+"""Warnings about partitions in which a streaming job waits for another producer's open transaction."""
 
 import time
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ WAIT_S = 10.0
 """Time after which a blocking transaction is reported, in seconds."""
 
 CHECK_S = 2.0
-"""Minimum time between two requests for the partition ends that include open transactions, in seconds."""
+"""Minimum interval between queries of the partition ends that include open transactions, in seconds."""
 
 
 @define
 class OpenTransactions:
-    """Partitions with the same committed end in each poll although more messages follow."""
+    """Partitions where the end of committed messages does not move between polls although more messages follow."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """End offset of each such partition, and the time at which waiting for it started."""
+    """End of committed messages of each of these partitions, and the time since when it has not moved."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")

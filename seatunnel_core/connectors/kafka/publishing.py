@@ -1,8 +1,8 @@
-"""Sending of staged messages in transactions that also record the sent files.
+"""Publishing of staged messages in transactions that also record the sent files.
 
-Each sink of a pipeline has a commit topic for these records, and one transactional ID. By initializing the ID, an
-engine aborts the open transaction of the previous engine and fences that engine. It then reads the topic to find the
-sent files, and to detect an engine with a newer epoch that has taken over the job.
+Each sink of a pipeline has a commit topic for these records and one transactional ID. Initializing this ID aborts the
+open transaction of the previous engine and fences it. The engine then reads the topic to find the sent files, and to
+detect a newer engine that has taken over the job.
 """
 
 import hashlib
@@ -27,14 +27,15 @@ from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 TIMEOUT_MS = 600_000
-"""Timeout after which brokers abort a transaction, in milliseconds. A transaction takes some seconds; the brokers'
-default limit is 15 minutes."""
+"""Timeout after which brokers abort a transaction, in milliseconds. A transaction takes a few seconds, and the default
+limit of brokers is 15 minutes.
+"""
 
 _AT_ONCE = 300_000
-"""Maximum number of messages in a transaction, unless a single file has more; files are sent whole."""
+"""Maximum number of messages in a transaction. A file is sent as a whole even if it contains more."""
 
 MARKS = 10_000
-"""Minimum number of transaction records that the commit topic retains per engine."""
+"""Minimum number of records of an engine that the commit topic retains."""
 
 _PATIENCE_S = 60.0
 
@@ -43,34 +44,34 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Mark:
-    """Record of one transaction in the commit topic."""
+    """Record of a transaction in the commit topic."""
 
     offset: int
     epoch: int
     files: tuple[str, ...]
-    """Names of the sent files; empty for the record with which an engine starts."""
+    """Names of the sent files; empty for the first record of an engine."""
 
 
 @define
 class SendingEngine:
-    """Producer and state of the process that sends messages for a sink."""
+    """Producer and state of the process that publishes messages for a sink."""
 
     producer: Any
     background: BackgroundErrors
     sent: set[str]
-    """Names of the files that the topic recorded as sent when it was read."""
+    """Names of the files that were recorded as sent when the commit topic was read."""
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
-    """Offsets of the last records of this engine."""
+    """Offsets of this engine's last records."""
 
     count: int = 0
-    """Number of transactions that this engine has sent."""
+    """Number of transactions of this engine."""
 
 
 @frozen(kw_only=True)
 class Publishing:
-    """Operations of a sink of one pipeline on its commit topic, in the driver."""
+    """Operations on the commit topic of a pipeline's sink, in the driver."""
 
     cluster: Cluster
     target: Target
@@ -121,7 +122,7 @@ class Publishing:
             time.sleep(0.05)
 
     def begin(self) -> SendingEngine:
-        """Fence the previous engine, and read which files were sent; raise ``CommitError`` if a newer engine exists."""
+        """Fence the previous engine, and read which files were sent. Raise CommitError if there is a newer engine."""
         from confluent_kafka import KafkaException
 
         if self.cluster.topic(self.name) is None:
@@ -182,7 +183,8 @@ class Publishing:
         """Send the staged files that are not recorded as sent, and remove all staged files of the committables.
 
         Raises:
-            CommitError: A file is missing, cannot be sent, or is recorded as sent without ``may_be_committed``.
+            CommitError: A file is missing or cannot be sent, or it is recorded as sent and ``may_be_committed`` is
+                False.
         """
         self.target.require_for_commit(self.context.epoch)
         files = [file for committable in committables for file in staged_files(committable, self.target)]
@@ -195,7 +197,7 @@ class Publishing:
     def _sorted(
         self, engine: SendingEngine, files: Sequence[StagedFile], *, may_be_committed: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
-        """Return the files that were sent, and the unsent ones with their paths."""
+        """Return the sent files, and the unsent files with their paths."""
         done: list[StagedFile] = []
         left: list[tuple[StagedFile, str]] = []
         for file in files:
@@ -236,7 +238,7 @@ class Publishing:
         self._trim(engine)
 
     def _give_up(self, producer: Any) -> None:
-        """Try to abort the transaction. If this fails, the next ``begin`` aborts it."""
+        """Try to abort the transaction. If this fails, the next call of ``begin`` aborts it."""
         from confluent_kafka import KafkaException
 
         try:
@@ -263,7 +265,7 @@ class Publishing:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
     def _trim(self, engine: SendingEngine) -> None:
-        """Delete old records from time to time, for engines that run for months."""
+        """Delete old records occasionally, for engines that run for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
             self._forget_below(engine.own[0])
@@ -288,7 +290,7 @@ class Publishing:
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
-    """Yield the files of each transaction, in order. The number of messages limits the duration of a transaction."""
+    """Group files into transactions, in order. The number of messages limits the duration of a transaction."""
     group: list[tuple[StagedFile, str]] = []
     rows = 0
     for file, path in left:
@@ -303,7 +305,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """Return the number of messages in a file; 0 if it is unreadable, which its transaction will report."""
+    """Return the number of messages in a file; 0 for an unreadable file, for which the transaction raises an error."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

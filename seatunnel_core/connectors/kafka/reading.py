@@ -1,4 +1,4 @@
-"""Reading of a range of offsets of one partition. The same range always has the same messages."""
+"""Reading of an offset range of a partition. Repeated reads of a range return the same messages."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -12,18 +12,18 @@ from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
 
 _AT_ONCE = 5_000
-"""Maximum number of messages requested from the client at a time."""
+"""Maximum number of messages to request from the client at a time."""
 
 _WAIT_S = 0.25
 _MOST_IDLE = 8
-"""Maximum number of idle consumers that are kept for later ranges."""
+"""Maximum number of idle consumers to keep for later ranges."""
 
 
 @frozen(kw_only=True)
 class Range:
-    """Offsets of one partition from ``start`` up to, but not including, ``end``.
+    """Offset range of a partition: from ``start`` (inclusive) to ``end`` (exclusive).
 
-    Not every offset has a message: transaction markers and compacted offsets have none.
+    Transaction markers and compacted offsets have no message.
     """
 
     topic: str
@@ -31,14 +31,14 @@ class Range:
     start: int
     end: int
     topic_id: str | None = None
-    """ID of the topic of the offsets; ``None`` if the brokers, or an older checkpoint, have no IDs."""
+    """ID of the topic to which the offsets belong; ``None`` if the brokers or an older checkpoint have no IDs."""
 
     def __str__(self) -> str:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
 
 
 _Consumer = tuple[Any, BackgroundErrors]
-"""A consumer, and the errors of its background threads."""
+"""A consumer with the errors of its background threads."""
 
 _READING = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 100}
 _idle: Idle[_Consumer] = Idle(most=_MOST_IDLE)
@@ -54,7 +54,7 @@ def _opened(cluster: Cluster) -> _Consumer:
 
 
 def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> None:
-    """Keep a consumer that has read its range for later ranges."""
+    """Return a consumer to the pool after it has read its range."""
     consumer.unassign()
     dropped = _idle.give_back(cluster, (consumer, background))
     if dropped is not None:
@@ -62,11 +62,11 @@ def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> 
 
 
 def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[list[Any], None, None]:
-    """Yield the messages of a range in lists, in order; ``patience_s`` limits the wait for the next message.
+    """Yield lists of the messages of a range, in order; ``patience_s`` limits the wait for the next message.
 
     Raises:
         SourceChangedError: The first offsets of the range no longer exist.
-        SourceError: The messages cannot be read; retryable if a retry may help.
+        SourceError: The messages cannot be read; retryable if a retry may succeed.
     """
     _require_topic(cluster, wanted, patience_s)
     consumer, background = _opened(cluster)
@@ -83,7 +83,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
 
 def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
-    """Raise ``SourceChangedError`` if the topic is not the one of the range's offsets."""
+    """Raise SourceChangedError if the topic is not the one to which the offsets belong."""
     if wanted.topic_id is None:
         return
     with errors_of_source():
@@ -122,7 +122,7 @@ def _read(
 
 
 def _next(message: Any, error: Any) -> int:
-    """Return the offset after a message, or the current end of the partition if the message signals it."""
+    """Return the offset after a message, or the current end of the partition for an end-of-partition event."""
     from confluent_kafka import KafkaError
 
     if error is None:
@@ -131,7 +131,7 @@ def _next(message: Any, error: Any) -> int:
 
 
 def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
-    """Handle an error that arrived instead of a message: raise it, unless reading can continue."""
+    """Raise an error that the consumer returned instead of a message, unless reading can continue."""
     from confluent_kafka import KafkaError, KafkaException
 
     if error.code() == KafkaError._PARTITION_EOF:
@@ -148,7 +148,7 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
 
 
 def _require_end(cluster: Cluster, wanted: Range) -> None:
-    """Raise ``SourceChangedError`` if the partition ends before the range does."""
+    """Raise SourceChangedError if the partition ends before the range."""
     place = (wanted.topic, wanted.partition)
     with errors_of_source():
         end = cluster.offsets([place], LATEST, committed=False)[place]

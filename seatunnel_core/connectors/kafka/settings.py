@@ -1,4 +1,4 @@
-"""Translation of ``kafka.config`` from settings of Kafka's Java client to librdkafka; unsupported ones are rejected."""
+"""Conversion of ``kafka.config`` from Kafka's Java client to librdkafka. Unsupported settings are rejected."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ WITHOUT_EFFECT = {
     "allow.auto.create.topics",
     "auto.offset.reset",  # The source checks for it itself.
 }
-"""Settings that only the Java client has, or that the engine sets."""
+"""Settings that exist only in the Java client, or that the engine sets itself."""
 
 _REFUSED = {
     "group.id": "write consumer.group outside kafka.config",
@@ -56,7 +56,7 @@ _ENTRY = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|
 
 
 def translated(written: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for librdkafka; raise ``UsageError`` if a setting is not supported."""
+    """Convert settings for librdkafka. Raise UsageError if a setting is not supported."""
     found: dict[str, str] = {}
     for key, value in written.items():
         if key in _REFUSED:
@@ -79,7 +79,7 @@ def translated(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets(settings: Mapping[str, str]) -> list[str]:
-    """Return the values that no message may contain."""
+    """Return the values that messages must not contain."""
     return [value for key, value in settings.items() if _SECRET.search(key) and value]
 
 
@@ -99,7 +99,7 @@ def _pem(key: str, value: str) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """Return the settings for ``sasl.jaas.config``. Its value is secret, so messages do not contain it."""
+    """Convert ``sasl.jaas.config``. The value is a secret, so messages do not contain it."""
     entries = {
         found[1].lower(): re.sub(r"\\(.)", r"\1", next(each for each in found.groups()[1:] if each is not None))
         for found in _ENTRY.finditer(jaas)

@@ -85,7 +85,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return brokers, staging folder and prefix of the commit topic. Staged messages contain their topic."""
+        """Return the brokers, the staging folder and the prefix of the commit topic. Messages contain their topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
@@ -145,7 +145,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Record that the topic has messages to which the job appends; remove none."""
+        """Detect if the topic contains messages to which the job appends. No messages are removed."""
         if self._encoder.topic_column is None:
             with self._errors_wrapped(context, SinkError):
                 found = self._cluster.has_messages(self._encoder.topic)
@@ -194,7 +194,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the published IDs, even if rows are now sent directly: an earlier process may have staged."""
+        """Return the IDs of published committables. An earlier process may have staged, even if this one does not."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 
@@ -237,7 +237,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
 
 class _Driver:
-    """State that exists only in the driver's process and is shared by its threads."""
+    """State in the driver's process, shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -245,7 +245,7 @@ class _Driver:
         """Producer for each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:
-        """Drop the producers of earlier epochs, because the next producer fences them."""
+        """Close the producers of earlier epochs, because the next producer fences them."""
         with self.lock:
             for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]

@@ -42,11 +42,11 @@ LEAST_OFFSETS = 1_000
 """Number of offsets below which a partition is not divided, unless there is a rate limit."""
 
 MOST_RANGES = 1_000
-"""Maximum number of ranges in one poll. Every checkpoint contains them until they are read."""
+"""Maximum number of ranges in a poll. Checkpoints contain these ranges until they are read."""
 
 LOOK_MS = 300
 _MESSAGE_BYTES = 300
-"""Estimated size of a message in bytes. The weight of a split only influences how splits are grouped into units."""
+"""Estimated size of a message in bytes. The weight of a split only affects how splits are grouped into work units."""
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class KafkaSource(Source):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each entry. Servers and ``kafka.config`` are shared; the table name is the topic."""
+        """Return the options of each table. Servers and ``kafka.config`` are shared; the table name is the topic."""
         entries = []
         for entry in super().tables(options):
             own = {key: entry[key] for key in entry if entry.is_set(key)}
@@ -121,7 +121,7 @@ class KafkaSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the declared schema. Query the brokers, so that ``--check`` reports their errors."""
+        """Return the declared schema. The brokers are also queried, so that ``--check`` reports their errors."""
         self.require_input()
         return (self._schema,) if self._sampling is None else None
 
@@ -133,7 +133,7 @@ class KafkaSource(Source):
             self._starting.starts(self._starting.places())
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
-        """Return the partitions for the inference of columns from first messages, with the offsets to read."""
+        """Return the partitions with the offsets to read, for inferring columns from their first messages."""
         if self._sampling is None:
             return ()
         bounds, ids = self._bounds()
@@ -150,7 +150,7 @@ class KafkaSource(Source):
             return {**item, "shape": self._sampling.shape(found).body()}
 
     def _bounds(self) -> tuple[dict[Place, tuple[int, int]], Mapping[str, str]]:
-        """Return the start and end of a batch job in each partition, and the topic IDs."""
+        """Return the start and end offset of a batch job in each partition, and the topic IDs."""
         with errors_of_source():
             places = self._starting.places()
             ids = topic_ids(self._cluster, (topic for topic, _ in places))
@@ -204,14 +204,14 @@ class KafkaSource(Source):
         return PollResult(items=tuple(map(_body, taken)), cursor=cursor, again_ms=again_ms)
 
     def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: PollCursor) -> Mapping[str, str]:
-        """Return the IDs of all topics; raise ``SourceChangedError`` if the ID of a known topic has changed."""
+        """Return the IDs of all topics. Raise SourceChangedError if the ID of a known topic has changed."""
         ids = topic_ids(self._cluster, (topic for topic, _ in (*known, *new)))
         for topic, expected in _known_ids(memory).items():
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Raise ``SourceChangedError`` if a topic was created again, or messages after the cursor were removed."""
+        """Raise SourceChangedError if a topic was recreated, or messages after the cursor were removed."""
         known, _ = _known(cursor)
         for each in (_range(split.body) for split in unread):
             known[each.topic, each.partition] = min(known.get((each.topic, each.partition), each.start), each.start)
@@ -227,7 +227,7 @@ class KafkaSource(Source):
                 )
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Commit the resume offset of each partition: the start of its first unpublished range, or its end."""
+        """Commit the resume offset of each partition: the start of its first unpublished range, or else its end."""
         offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
         ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):
@@ -266,7 +266,7 @@ class KafkaSource(Source):
 
 
 _USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
-"""Settings in all examples of SeaTunnel's documentation, for which no warning is logged."""
+"""Settings from the examples in SeaTunnel's documentation, for which no warning is logged."""
 
 
 def _decoder(options: Options, starting: Starting) -> Decoder:
@@ -305,7 +305,7 @@ def _where(message: Any) -> str:
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:
-    """Divide partitions into ranges. The ranges alternate between partitions, and are in order within each."""
+    """Divide partitions into ranges, in order for each partition, and alternating between partitions."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
     if planning.rows_per_second:
@@ -351,7 +351,7 @@ def _range(body: DiscoveredObject) -> Range:
 
 
 def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
-    """Return the next offset of each partition, and the time at which partitions were last listed."""
+    """Return the next offset of each partition, and the time when the partitions were last listed."""
     topics = stored.below(memory, "topics")
     known = {}
     for topic in topics:
@@ -364,7 +364,7 @@ def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
 
 
 def _known_ids(memory: PollCursor) -> dict[str, str]:
-    """Return the topic IDs; a checkpoint of an older version has none."""
+    """Return the topic IDs; empty for a checkpoint of an older version."""
     ids = stored.below(memory, "ids") if "ids" in memory else {}
     return {topic: stored.text(ids, topic) for topic in ids}
 

@@ -1,4 +1,4 @@
-"""Start and end offsets of a job in each partition, from ``start_mode`` and the brokers."""
+"""Start and end offsets of a job in each partition, according to ``start_mode`` and the brokers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,26 +13,27 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Time for which a partition may end before a known offset, in seconds: a new leader may briefly have fewer
-messages."""
+"""Time for which the end of a partition may be before a known offset, in seconds. A new leader may briefly have fewer
+messages.
+"""
 
 Place = tuple[str, int]
-"""A topic and one of its partitions."""
+"""A topic and the number of a partition."""
 
 
 @frozen(kw_only=True)
 class Starting:
-    """The topics in a source's options, and the offsets at which reading starts and ends."""
+    """Topics of a source, and the offsets at which reading starts and ends."""
 
     cluster: Cluster
     topics: tuple[str, ...]
-    """Names of the topics; a single regular expression if ``pattern`` is true."""
+    """Names of the topics, or a single regular expression if ``pattern`` is true."""
 
     pattern: bool
     mode: str
     group: str
     reset: str | None
-    """Value of ``auto.offset.reset``: where to start in a partition without an offset of the group."""
+    """Value of ``auto.offset.reset``: the start in partitions for which the group has no offset."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None
@@ -45,7 +46,7 @@ class Starting:
 
     @classmethod
     def of(cls, options: Options, cluster: Cluster) -> "Starting":
-        """Return the settings in the options of a source; raise ``UsageError`` if options contradict each other."""
+        """Return the settings in the options of a source. Raise UsageError if options contradict each other."""
         mode, config = options[opt.START], options[opt.CONFIG] or {}
         for needed, wanted in ((opt.START_TIMESTAMP, "timestamp"), (opt.START_OFFSETS, "specific_offsets")):
             if mode == wanted and not options.is_set(needed):
@@ -120,11 +121,11 @@ class Starting:
         return self._asked(places, EARLIEST)
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset after the last committed message of each partition; with ``opened``, after any message."""
+        """Return the offset after the last committed message of each partition; if ``opened``, the last message."""
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition; raise a retryable ``SourceError`` if one is before the known offset."""
+        """Return the end of each partition. Raise a retryable SourceError if an end is before the known offset."""
 
         def asked() -> dict[Place, int]:
             ends = self.ends(list(known))
@@ -136,7 +137,7 @@ class Starting:
         return patiently(asked, SHORTER_S)
 
     def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the end of a batch job in each partition, exclusive; ``opened`` includes open transactions."""
+        """Return the exclusive end of a batch job in each partition; ``opened`` includes open transactions."""
         committed = self.committed and not opened
         ends = self._asked(places, LATEST, committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:
@@ -147,7 +148,7 @@ class Starting:
     def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
         """Return a warning for each partition that has messages after the start of an open transaction.
 
-        ``opened`` has the ends including messages of open transactions, requested before ``ends``.
+        ``opened`` contains the ends including open transactions, requested before ``ends``.
         """
         return [
             f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
@@ -165,7 +166,7 @@ class Starting:
         return without_effect(options, *needed)
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
-        """Return the offset of the first message at or after a time; the end if there is none."""
+        """Return the offset of the first message at or after a time, or the end of the partition if there is none."""
         found = self._asked(places, moment_ms or 0)
         late = [place for place, offset in found.items() if offset < 0]
         return {**found, **(self.ends(late) if late else {})}
@@ -177,7 +178,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """Return the group's offsets; for partitions without one, the offset according to ``auto.offset.reset``."""
+        """Return the group's offsets. For partitions without one, ``auto.offset.reset`` determines the offset."""
         committed = self.cluster.committed(self.group, places)
         found = {place: offset for place, (offset, _) in committed.items()}
         ids = topic_ids(self.cluster, (topic for topic, _ in found))

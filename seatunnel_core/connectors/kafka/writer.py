@@ -1,4 +1,4 @@
-"""Writers of messages: one sends directly, the other stages in files until the checkpoint is complete."""
+"""Writers of messages. One sends them directly, the other one stages them in files until the checkpoint is complete."""
 
 import os
 from contextlib import suppress
@@ -20,7 +20,7 @@ STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", p
 """Columns of a staged file. Each row is a message."""
 
 FILE_BYTES = 16 << 20
-"""Size in bytes at which a file is closed and the next one is started; a transaction sends whole files."""
+"""Size in bytes at which a new file is started. Transactions send whole files."""
 
 FILE_MESSAGES = 100_000
 
@@ -124,7 +124,7 @@ class StagingWriter(SinkWriter):
 
 
 class DirectWriter(SinkWriter):
-    """Sends messages directly; ``finish`` returns once the brokers have acknowledged all of them."""
+    """Sends messages directly. ``finish`` returns once the brokers have acknowledged all messages."""
 
     def __init__(self, who: str, cluster: Cluster, encoder: Encoder) -> None:
         self._who = who
@@ -165,14 +165,14 @@ class DirectWriter(SinkWriter):
 
 @define
 class Sending:
-    """A producer, and the errors of its messages."""
+    """A producer with the errors of its messages."""
 
     producer: Any
     background: BackgroundErrors
     errors: list[Any] = field(factory=list)
 
     def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> None:
-        """Queue a message; wait while the queue is full."""
+        """Queue a message, and wait while the queue is full."""
         while True:
             try:
                 self.producer.produce(topic, value, key, partition, on_delivery=self._delivered)
@@ -181,7 +181,7 @@ class Sending:
                 self.producer.poll(0.1)
 
     def background_of(self, error: Any) -> BackgroundErrors | None:
-        """Return the errors of the background threads if the given error is only a timeout, else ``None``."""
+        """Return the errors of the background threads if the given error is only a timeout; ``None`` otherwise."""
         return self.background if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
 
     def _delivered(self, error: Any, _: Any) -> None:

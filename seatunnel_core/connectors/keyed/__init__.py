@@ -1,1 +1,1 @@
-"""Convert keys and values of key-value stores to rows, and rows to keys and values."""
+"""Conversion of keys and values in key-value stores to rows, and of rows to keys and values."""

@@ -1,4 +1,4 @@
-"""Strings with placeholders for columns, such as ``user:${id}``, for keys and names in a store."""
+"""Strings with column placeholders, such as ``user:${id}``, for keys and names in a store."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ _PLACEHOLDER = re.compile(rf"\$\{{(?!(?:{_OF_TABLE})[:}}])(?P<name>[^{{}}]+)\}}|
 
 
 class ColumnTemplate:
-    """Option value with placeholders for columns: ``${column}`` or, as in SeaTunnel, ``{column}``.
+    """Option value with column placeholders: ``${column}`` or, as in SeaTunnel, ``{column}``.
 
-    Without placeholders, the value is the name of a column or, if there is no such column, a constant. Variables of the
+    A value without placeholders is the name of a column or, if there is no such column, a constant. Variables of the
     table, such as ``${table_name}``, are replaced; braces in their values are literal.
     """
 
     def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
-        """Create a template; raise ``SinkError`` if the table lacks a column."""
+        """Create a template. Raise SinkError if the table lacks a column."""
         parts: Sequence[str] = (written,)
         if placeholders:
             parts = _PLACEHOLDER.split(written)
@@ -34,7 +34,7 @@ class ColumnTemplate:
         require_columns(option, self._columns, schema)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the string for each row; raise ``RowError`` if a value is null or has no string form."""
+        """Return the string for each row. Raise RowError if a value is null or has no string form."""
         found = [self._texts[0].encode()] * rows.num_rows
         for column, text in zip(self._columns, self._texts[1:], strict=True):
             values = present_bytes(rows, column)
@@ -43,7 +43,7 @@ class ColumnTemplate:
 
 
 def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
-    """Return the values of a key column; raise ``RowError`` if a value is null."""
+    """Return the values of a key column. Raise RowError if a value is null."""
     found = column_bytes(rows, column)
     if None in found:
         where = f"column {column!r}, row {found.index(None) + 1} of a batch"
@@ -52,7 +52,7 @@ def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
 
 
 def column_bytes(rows: pa.RecordBatch, column: str) -> list[bytes | None]:
-    """Convert the values of a column with ``plain_bytes``; raise ``RowError`` if a value cannot be converted."""
+    """Convert the values of a column with ``plain_bytes``. Raise RowError if a value cannot be converted."""
     values = rows.column(column)
     try:
         return [plain_bytes(value, values.type) for value in values.to_pylist()]

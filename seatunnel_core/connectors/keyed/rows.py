@@ -1,4 +1,4 @@
-"""Convert keys and values to rows: JSON objects, hashes of fields, and values for a single column."""
+"""Conversion of keys and values to rows: JSON objects, hashes of fields, and values of a single column."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from seatunnel_core.rows.native_json import parsed
 
 
 class KeyedRows:
-    """Converter to the rows of one table, whose columns may include the key."""
+    """Converts keys and values to the rows of a table."""
 
     def __init__(
         self,
@@ -27,15 +27,15 @@ class KeyedRows:
         value: str | None,
         option: str,
     ) -> None:
-        """Create a converter; raise ``UsageError`` unless the columns exist and differ.
+        """Create a converter. Raise UsageError unless the columns exist and differ.
 
         Args:
             schema: The table.
             declared: True if the job declares its columns.
             hashes: True if values are mappings of fields.
             each_field: True if each field of a mapping becomes a row.
-            key: Column of the key, or of the field of a hash; ``None`` for none.
-            value: Column of a value that is not a JSON object; ``None`` for none.
+            key: Column for the key, or for the field of a hash, if any.
+            value: Column for values that are not JSON objects, if any.
             option: Name of the option for that column.
         """
         names = schema.columns.names
@@ -54,7 +54,7 @@ class KeyedRows:
         self._whole = not (key or hashes or self._value in self._binary)
 
     def decoder(self, format: str, delimiter: str) -> Decoder:
-        """Return the decoder of messages; ``format`` is the format of values that are decoded as a whole."""
+        """Return the decoder of messages; ``format`` applies to values that are decoded as a whole."""
         return Decoder(
             schema=self._schema,
             format=format if self._whole else ROW,
@@ -63,9 +63,9 @@ class KeyedRows:
         )
 
     def messages(self, key: bytes, value: Any, context: ReadContext) -> Iterator[Message]:
-        """Yield a message for a value, or for each of its fields or elements; pass bad ones to ``context.skip``.
+        """Yield a message for a value, or for each of its fields or elements; pass invalid ones to ``context.skip``.
 
-        ``value`` is bytes, a mapping of fields, a list or a set; ``None`` if the key is absent.
+        ``value`` is bytes, a mapping of fields, a list or a set; ``None`` if the key does not exist.
         """
         for where, name, content in self._parts(key, value):
             try:
@@ -96,7 +96,7 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the JSON object in a value; any other value, or one for a binary column, becomes the value column."""
+        """Return the JSON object in a value. Other values, and values for a binary column, become the value column."""
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)
@@ -114,5 +114,5 @@ class KeyedRows:
 
 
 def shown(name: bytes) -> str:
-    """Return a key or field in quotes; invalid UTF-8 is escaped."""
+    """Return a key or field in quotes, with invalid UTF-8 escaped."""
     return repr(name.decode(errors="backslashreplace"))

@@ -1,7 +1,7 @@
-"""Immutable copies of rows of a Python program, for sending to tasks.
+"""Immutable copies of rows of a Python program, which are sent to tasks.
 
 Rows are mappings, or tables with the Arrow PyCapsule interface (``__arrow_c_stream__``, ``__arrow_c_array__``), such as
-those of pandas, Polars, DuckDB and pyarrow. A type that is missing in ``rows/types.py`` becomes the nearest type that
+those of pandas, Polars, DuckDB and pyarrow. A type that ``rows/types.py`` lacks is converted to the nearest type that
 can represent all its values.
 """
 
@@ -25,12 +25,12 @@ _UNNAMED = re.compile(r"__index_level_\d+__")
 """Name that pandas gives to an index level without a name."""
 
 LARGEST = 2**30
-"""Maximum size of the rows in bytes; they are sent to every worker."""
+"""Maximum size of the rows in bytes. The rows are sent to every worker."""
 
 
 @frozen(kw_only=True, slots=False)
 class Held:
-    """A copy of an object's rows. Copies with the same rows, batches and types have the same digest."""
+    """A copy of the rows of an object. Copies with equal rows, batches and types have the same digest."""
 
     stream: bytes = field(repr=False)
     """The rows as an Arrow stream."""
@@ -39,7 +39,7 @@ class Held:
     rows: int
     columns: pa.Schema = field(repr=False)
     read_once: bool = False
-    """True if the rows are from an iterator, which can be read only once."""
+    """True if the rows came from an iterator, which can be read only once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (self.stream, self.digest, self.rows)
@@ -77,7 +77,7 @@ def hold(value: Any) -> Held:
 
 
 def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
-    """Return a copy of rows that are mappings from column to value; consume the iterator.
+    """Return a copy of rows that are mappings from column to value. The iterator is consumed.
 
     Raises:
         RowError: A row does not match ``columns`` or the other rows, the rows are larger than ``LARGEST``, or no sink
@@ -102,7 +102,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
 
 
 def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Return one batch with the columns of all rows, in types that can represent all values."""
+    """Return a batch with the columns of all rows, in types that can represent all values."""
     there = dict(zip(batch.schema.names, batch.columns, strict=True))
     empty = pa.nulls(batch.num_rows)
     arrays = [_widened(there.get(column.name, empty), column.type) for column in columns]
@@ -110,7 +110,7 @@ def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _widened(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert values to a wider type: with more fields, in a different order, or with wider numbers."""
+    """Convert values to a wider type, which may have more fields, another field order, or wider numbers."""
     if values.type == kind:
         return values
     if of.is_null(values.type):
@@ -141,7 +141,7 @@ def _table(value: Any) -> pa.Table:
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """Return the rows without pandas' index; raise ``ValueError`` if the index has a name and probably data."""
+    """Remove pandas' index from rows. Raise ValueError if the index has a name and therefore probably contains data."""
     described = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = [
         name for name in described.get("index_columns", ()) if isinstance(name, str) and name in table.column_names
@@ -172,7 +172,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
 
 
 def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values with Arrow, or in Python if Arrow cannot. Arrow's cast of list views returns wrong values."""
+    """Cast values with Arrow, or in Python if Arrow cannot. For list views, Arrow's cast returns wrong values."""
     if array.type == kind:
         return array
     if not _has_list_view(array.type):
@@ -188,7 +188,7 @@ def _has_list_view(kind: pa.DataType) -> bool:
 
 
 def _known(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type in ``rows/types.py`` that can represent all values of a type, or ``None``."""
+    """Return the type in ``rows/types.py`` that can represent all values of a type; ``None`` if there is none."""
     if of.is_dictionary(kind) or of.is_run_end_encoded(kind):
         return _known(kind.value_type)
     if of.is_struct(kind):

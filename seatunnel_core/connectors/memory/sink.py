@@ -83,7 +83,7 @@ class MemorySink(Sink, SupportsConclude):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """Return the committed rows by table; raise ``UsageError`` if rows of an earlier process were lost."""
+        """Return the committed rows by table. Raise UsageError if rows of an earlier process were lost."""
         kept = self._kept
         assert kept is not None, "internal error: rows were requested outside the driver"
         with kept.lock:
@@ -102,7 +102,7 @@ class MemorySink(Sink, SupportsConclude):
 
 
 class _Kept:
-    """Committed rows, in the driver."""
+    """Committed rows in the driver."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -114,7 +114,7 @@ class _Kept:
 
 
 class MemoryWriter(SinkWriter):
-    """Collects the rows of a unit."""
+    """Collects the rows of a work unit."""
 
     def __init__(self, limit: int, who: str) -> None:
         self._limit = limit
@@ -165,7 +165,7 @@ def _text(batches: Sequence[pa.RecordBatch]) -> str:
 
 
 def _rows(pair: Any) -> tuple[str, pa.Table]:
-    """Decode a table's name and rows; raise ``ValueError`` for invalid content."""
+    """Decode the name and the rows of a table. Raise ValueError for invalid content."""
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
         raise ValueError("'rows' must be a list of [table, rows]")
     return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

@@ -1,4 +1,4 @@
-"""Avro schemas of tables. A message contains the bare record, without the schema."""
+"""Avro schemas of tables. A message contains only the record, without the schema."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _PLAIN: dict[pa.DataType, Any] = {
 
 
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
-    """Return a record schema with a field for each column; nullable ones have the type ``["null", type]``."""
+    """Return a record schema with a field for each column. Nullable columns have the type ``["null", type]``."""
     return _record("SeaTunnelRow", list(columns))
 
 

@@ -1,4 +1,4 @@
-"""Decoding of change messages of Canal, Debezium, Maxwell and OGG into rows with kinds."""
+"""Decoding of change messages from Canal, Debezium, Maxwell and OGG to rows with kinds."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 
 Change = tuple[RowKind, Mapping[str, Any]]
 Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
-"""Function that returns the changes in a message; its second argument is ``debezium_record_table_filter``."""
+"""Function that returns the changes in a message. Its second argument is ``debezium_record_table_filter``."""
 
 
 def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
-    """Decode ``{data: […], old: […], type: UPDATE}``; ``old`` has the previous values of the changed columns."""
+    """Decode ``{data: […], old: […], type: UPDATE}``; ``old`` contains the previous values of changed columns."""
     kind = message["type"]
     if kind in ("TRUNCATE", "ERASE"):
         raise _emptied(kind)
@@ -36,7 +36,7 @@ def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
 def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
     """Decode ``{before, after, op}``, alone or as the ``payload`` of a message with ``schema``.
 
-    An update without ``before`` has not changed the key: Debezium would have sent a deletion and an insertion.
+    An update without ``before`` did not change the key. Otherwise, Debezium sends a deletion and an insertion.
     """
     if "payload" in message:
         message = message["payload"]
@@ -133,7 +133,7 @@ def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a Canal row with decoded binary columns. Canal writes each byte as one character."""
+    """Return a Canal row with decoded binary columns, in which Canal represents each byte as a character."""
     types = message.get("mysqlType") or {}
     found = {
         column.name: row[column.name].encode("latin-1")

@@ -1,8 +1,8 @@
-"""Decoding of values in Debezium messages, by the schema in the message or, without one, like SeaTunnel.
+"""Decoding of values in Debezium messages, by the schema in the message or, without a schema, like SeaTunnel.
 
-The JSON of Kafka Connect represents bytes as base64 and dates as numbers; the schema contains their types. Without a
-schema (``value.converter.schemas.enable = false``), the column type decides: bytes for a decimal column have the
-column's scale, and the magnitude of a number decides whether a time is in milliseconds, microseconds or nanoseconds.
+Kafka Connect's JSON represents bytes in base64 and dates as numbers, with types in the schema. Without a schema
+(``value.converter.schemas.enable = false``), the column type decides: bytes for a decimal column have the column's
+scale, and the magnitude of a number decides whether a time is in milliseconds, microseconds or nanoseconds.
 """
 
 import base64
@@ -20,10 +20,10 @@ Schema = Mapping[str, Any]
 
 UNAVAILABLE = "__debezium_unavailable_value"
 UNAVAILABLE_BYTES = base64.b64encode(UNAVAILABLE.encode()).decode()
-"""Debezium's placeholders for a value that the database did not log, as a string and as bytes."""
+"""Debezium's placeholders for values that the database did not log, as a string and as bytes."""
 
 UNKNOWN = object()
-"""Value that the database did not log, in a decoded row."""
+"""Marker in a decoded row for a value that the database did not log."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -37,7 +37,7 @@ def schemas_of(message: Mapping[str, Any]) -> Mapping[str, Schema] | None:
 
 
 def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Schema] | None) -> Mapping[str, Any]:
-    """Return a row with decoded values, and ``UNKNOWN`` for unlogged values; raise ``ValueError`` for invalid ones."""
+    """Return a row with decoded values, and ``UNKNOWN`` for unlogged ones. Raise ValueError for invalid values."""
     found = dict(row)
     for column in columns:
         value = found.get(column.name)
@@ -106,7 +106,7 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return a number from its scale and its digits in base64, as Java's ``BigInteger`` writes them."""
+    """Return the number with a scale and with base64 digits in the format of Java's ``BigInteger``."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:
@@ -128,7 +128,7 @@ def _bits(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _counted(read: Callable[[int], Any]) -> Callable[[Any, pa.DataType, Schema], Any]:
-    """Return a decoder for numeric dates or times; an integer column gets the number itself."""
+    """Return a decoder for numeric dates or times. In an integer column, the number is not decoded."""
 
     def convert(value: Any, kind: pa.DataType, _: Schema) -> Any:
         if not _is_number(value) or pa.types.is_integer(kind):
@@ -172,7 +172,7 @@ def _of_nanoseconds(nanoseconds: int) -> int:
 
 
 def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
-    """Return a timestamp or a time with an offset; a column without a time zone accepts only UTC."""
+    """Decode a timestamp or a time with an offset. A column without a time zone accepts only UTC."""
     if not isinstance(value, str):
         return value
     if pa.types.is_time(kind):
@@ -187,7 +187,7 @@ def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
 
 
 def _iso(value: Any, kind: pa.DataType, _: Schema) -> Any:
-    """Return the string of ``time.precision.mode = isostring`` without its ``Z``, which does not mean UTC there."""
+    """Decode a string of ``time.precision.mode = isostring`` without its ``Z``, which does not mean UTC here."""
     with_zone = pa.types.is_string(kind) or (pa.types.is_timestamp(kind) and kind.tz)
     return value if with_zone or not isinstance(value, str) else value.removesuffix("Z")
 
@@ -214,10 +214,7 @@ _NAMED: dict[str, Callable[[Any, pa.DataType, Schema], Any]] = {
 
 
 def _unnamed(value: Any, kind: pa.DataType) -> Any:
-    """Convert a value without a Debezium type name by the column type, like SeaTunnel.
-
-    The magnitude of a number determines the unit of a time or timestamp.
-    """
+    """Convert a value without a Debezium type name by the column type, like SeaTunnel."""
     if pa.types.is_decimal(kind):
         if isinstance(value, Mapping):
             return _unscaled(value["value"], value["scale"])
@@ -240,7 +237,7 @@ def _unnamed(value: Any, kind: pa.DataType) -> Any:
 
 
 def _microseconds(value: int) -> int:
-    """Convert a timestamp to microseconds; its number of digits determines its unit."""
+    """Convert a timestamp to microseconds. Its number of digits determines its unit."""
     digits = len(str(abs(value)))
     if digits > 16:
         return _of_nanoseconds(value)

@@ -26,19 +26,19 @@ from seatunnel_core.rows.types import type_name
 __all__ = ["BITS", "LOGICAL", "MESSAGES", "VARIABLE", "DebeziumFormat"]
 
 MESSAGES = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
-"""Columns of the rows that contain messages; the value of a tombstone is null."""
+"""Columns of rows that contain messages. The value of a tombstone is null."""
 
 LOGICAL = b"debezium"
-"""Metadata key of a field for the name of its logical type."""
+"""Key of the field metadata that contains the name of the logical type."""
 
 BITS, VARIABLE = "io.debezium.data.Bits", "io.debezium.data.VariableScaleDecimal"
 
 _EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
-"""Arithmetic for decimals with more digits than Python's default, up to the 76 of ``decimal256``."""
+"""Decimal context for more digits than Python's default, up to the 76 digits of ``decimal256``."""
 
 _CONNECT, _TIME = "org.apache.kafka.connect.data.", "io.debezium.time."
 _NUMBERS = {"ts_ms", "server_id", "pos", "row", "thread", "txId", "lsn", "xmin"}
-"""Fields of the block ``source`` that are numbers. All others are strings."""
+"""Fields of the ``source`` block that are numbers. All other fields are strings."""
 
 _SIMPLE = {
     pa.bool_(): "boolean",
@@ -67,7 +67,7 @@ class DebeziumFormat:
     """``mysql``, ``mariadb`` or ``postgresql``."""
 
     server: str
-    """Name of the server: prefix of the topic names."""
+    """Name of the server, which is the prefix of topic names."""
 
     key_schemas: bool = True
     """True to include the schema in each key (``key.converter.schemas.enable``)."""
@@ -76,7 +76,7 @@ class DebeziumFormat:
     """True to include the schema in each value (``value.converter.schemas.enable``)."""
 
     tombstones: bool = False
-    """True to send a message without a value after each deletion, so that Kafka can compact the topic."""
+    """True to send a message without a value after each deletion, by which Kafka can compact the topic."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``ValueError`` if a column has a type that messages cannot represent."""
@@ -86,18 +86,18 @@ class DebeziumFormat:
     def messages(
         self, batch: Batch, schema: TableSchema, source: Sequence[Mapping[str, Any]], *, ts_ms: int, snapshot: bool
     ) -> Batch:
-        """Return the messages of rows, in order.
+        """Return the messages for rows, in order.
 
         Args:
             batch: The rows. An update is one message, or a deletion and an insertion if it changes the key.
             schema: The schema of the table.
-            source: Origin of each row, as in Debezium's block ``source``: ``db``, ``schema`` (PostgreSQL), ``table``,
+            source: Origin of each row, as in Debezium's ``source`` block: ``db``, ``schema`` (PostgreSQL), ``table``,
                 ``ts_ms`` and the position.
             ts_ms: The current time, in milliseconds.
             snapshot: True for rows of a snapshot.
 
         Raises:
-            RowError: The value of a key or of a new row is absent, and its type has no placeholder.
+            RowError: A value of a key or of a new row is absent, and its type has no placeholder.
         """
         writer = _Envelopes(self, schema, source, ts_ms, snapshot)
         found = writer.of(batch)
@@ -208,7 +208,7 @@ class _Envelopes:
         return {"type": "struct", "fields": fields, "optional": False, "name": f"{topic}.Envelope"}
 
     def _old_columns(self) -> pa.Schema:
-        """Return the columns of rows before a change. PostgreSQL may log only the key."""
+        """Return the columns of old rows. PostgreSQL may only log the key."""
         columns = self._schema.columns
         if self._form.connector != "postgresql":
             return columns
@@ -228,7 +228,7 @@ def _struct(columns: pa.Schema, name: str, *, optional: bool) -> dict[str, Any]:
 
 
 def _logical(column: pa.Field) -> str:
-    """Return the name of a column's logical type; ``""`` if its Arrow type decides."""
+    """Return the name of a column's logical type; ``""`` if the Arrow type determines the representation."""
     name: bytes = (column.metadata or {}).get(LOGICAL, b"")
     return name.decode()
 
@@ -245,7 +245,7 @@ def _schema_of_column(column: pa.Field) -> dict[str, Any]:
 
 
 def _schema_of(kind: pa.DataType) -> dict[str, Any]:
-    """Return the schema of a type as Kafka Connect writes it; raise ``ValueError`` if it has none."""
+    """Return the Kafka Connect schema of a type. Raise ValueError if the type has none."""
     if kind in _SIMPLE:
         return {"type": _SIMPLE[kind]}
     if of.is_decimal(kind):
@@ -270,7 +270,7 @@ def _schema_of(kind: pa.DataType) -> dict[str, Any]:
 
 
 def _encoded(batch: Batch, old: pa.BooleanArray) -> pa.RecordBatch:
-    """Return the rows in Debezium's representation; in ``old`` rows, absent values become null."""
+    """Return the rows in Debezium's representation. In ``old`` rows, absent values become null."""
     arrays = []
     for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
         found = _LOGICAL_FORMS.get(_logical(column), _forms)(values)
@@ -315,7 +315,7 @@ def _forms(values: pa.Array) -> pa.Array:
 
 
 def _digits(value: Decimal, scale: int) -> str:
-    """Return an unscaled number in base64, as Java's ``BigInteger`` writes it."""
+    """Encode an unscaled number in base64, in the format of Java's ``BigInteger``."""
     number = int(value.scaleb(scale, _EXACT))
     size = (number + (number < 0)).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()

@@ -1,4 +1,4 @@
-"""Decoding of messages to rows: one row for ``json``, ``text`` and ``avro``, several kinds for change formats."""
+"""Decoding of messages to rows: one row for ``json``, ``text`` and ``avro``, rows with kinds for change formats."""
 
 import io
 import re
@@ -26,13 +26,13 @@ from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""Column of messages without declared columns."""
+"""Columns of messages without declared columns."""
 
 
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
-    """Return the columns declared in the option ``schema``, else ``CONTENT``; and True if any are declared.
+    """Return the columns declared in the option ``schema``, or ``CONTENT``; and True if any are declared.
 
-    ``table`` is the name of the table if the block does not set one.
+    ``table`` is the default name of the table.
     """
     block = {"table": table or table_without_name(options), **(options["schema"] or {})}
     try:
@@ -43,16 +43,16 @@ def declared_or_content(options: Options, table: str | None = None) -> tuple[Tab
 
 
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
-"""Rows of one message, with their row kinds."""
+"""Rows of a message, with their row kinds."""
 
 
 ROW = "row"
-"""Format of messages with a row as their value: a mapping from column names to values."""
+"""Format of messages that contain a row: a mapping from column names to values."""
 
 
 @frozen
 class Message:
-    """A message, for sources whose client library has no message class."""
+    """A message of a source, for client libraries without a message class."""
 
     where: str
     """Location of the message, for errors and notes."""
@@ -63,16 +63,16 @@ class Message:
 
 @frozen(kw_only=True)
 class Decoder:
-    """Decoder of the messages of one table."""
+    """Decodes the messages of a table."""
 
     schema: TableSchema
     format: str
     declared: bool
     delimiter: str = ","
-    """Delimiter of the format ``text``: a regular expression or a string (``file/formats/delimited/delimiter.py``)."""
+    """Delimiter of the format ``text``: a regular expression or a string, as for text files."""
 
     nulls: tuple[str, ...] = ("",)
-    """Strings that mean null in fields of ``text``."""
+    """Strings that mean null in fields of the format ``text``."""
 
     ragged: bool = True
     """True if a message may have more or fewer fields than columns."""
@@ -86,7 +86,7 @@ class Decoder:
     """Function that returns the location of a message, for errors and notes."""
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
-        """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""
+        """Yield the rows of messages, in order. Messages that cannot be decoded are passed to ``context.skip``."""
         rows = self._fast(messages, context) if self.format == "json" and self.declared else None
         if rows is None:
             yield from self._careful(messages, context)
@@ -94,11 +94,11 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return a converter that reads an empty string as null, except in string columns and for bytes in JSON."""
+        """Return a converter that reads empty strings as null, except in string columns and for bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
-        """Decode with Arrow's JSON reader; return ``None`` if it cannot read messages or reads them differently."""
+        """Decode messages with Arrow's JSON reader; ``None`` if it cannot read them or reads them differently."""
         values = [self.value_of(message) for message in messages]
         if not all(values):
             return None
@@ -143,7 +143,7 @@ class Decoder:
         message: Any,
         unread: UnreadKeys | None,
     ) -> list[tuple[int, dict[str, Any], frozenset[str]]]:
-        """Return the rows of a message, each with its kind and its columns without a logged value."""
+        """Return the rows of a message, each with its kind and the names of columns without a logged value."""
         value = self.value_of(message)
         where = self.place(message)
         if value is None:
@@ -193,7 +193,7 @@ class Decoder:
         return decode
 
     def _text(self, value: bytes) -> Rows:
-        """Split a line into fields; surplus fields are dropped, and missing fields are null."""
+        """Split a line into fields. Surplus fields are dropped, and missing fields are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
             raise ValueError(f"found {len(fields)} fields, expected {len(self.schema.columns)} as in the schema")
@@ -236,7 +236,7 @@ def no_value(where: str) -> RowError:
 
 
 def json_object(value: bytes) -> dict[str, Any]:
-    """Return the object in a message; raise ``ValueError`` if it contains anything else."""
+    """Parse the JSON object in a message. Raise ValueError for any other content."""
     found = parsed(value)
     if not isinstance(found, dict):
         raise ValueError(f"expected an object {{…}}, found {type(found).__name__}")

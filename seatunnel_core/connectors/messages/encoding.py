@@ -25,19 +25,19 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""Bytes around an inserted row, and around a deleted one. An update is two messages, for the old and the new row."""
+"""Message parts before and after an inserted row, and before and after a deleted row. An update is two messages."""
 
 
 @frozen(kw_only=True)
 class RowFormat:
-    """Format of message values with one row each; picklable."""
+    """Format of message values that contain one row each; picklable."""
 
     format: str = "json"
     delimiter: str = ","
     null: str = ""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` unless the format can encode all columns."""
+        """Raise SinkError unless the format can encode all columns."""
         try:
             if self.format == "avro":
                 avro_schema(schema.columns)
@@ -47,7 +47,7 @@ class RowFormat:
             raise SinkError(f"the table {schema.table}: {error}") from None
 
     def lines(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return rows of any kind as lines of JSON or text without line breaks."""
+        """Encode rows of any kind as lines of JSON or text, without line breaks."""
         style = FileStyle(format="json")
         if self.format == "text":
             style = FileStyle(format="text", delimiter=self.delimiter, null=self.null)
@@ -60,7 +60,7 @@ class RowFormat:
         return found
 
     def values(self, batch: Batch) -> Sequence[bytes]:
-        """Return the value of each row, in order; raise ``RowError`` if the format cannot represent a row."""
+        """Return the value for each row, in order. Raise RowError if the format cannot represent a row."""
         if self.format in _ADDED:
             return self._changes(batch)
         self.refuse_kinds(batch, RowKind.UPDATE_BEFORE, RowKind.DELETE)
@@ -69,7 +69,7 @@ class RowFormat:
         return self.lines(batch.rows)
 
     def refuse_kinds(self, batch: Batch, *kinds: RowKind) -> None:
-        """Raise ``RowError`` if a row has a kind that the format cannot represent."""
+        """Raise RowError if a row has a kind that the format cannot represent."""
         if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(kinds, pa.int8()))).as_py():
             raise RowError(
                 f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
@@ -110,7 +110,7 @@ def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
 
 
 def _avro_value(value: Any, kind: pa.DataType) -> Any:
-    """Return a value with dicts for maps, at any depth. Arrow returns maps as lists of pairs."""
+    """Convert the maps in a value to dictionaries at any depth. Arrow returns maps as lists of pairs."""
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_struct(kind):

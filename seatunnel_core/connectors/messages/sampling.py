@@ -28,25 +28,25 @@ from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id
 
 @frozen(kw_only=True)
 class Sampling:
-    """Settings for inferring columns from JSON messages, and for messages that do not fit."""
+    """Settings for inferring columns from JSON messages, and for messages that do not match."""
 
     messages: int
-    """Number of messages to inspect in each partition, from the first read message on."""
+    """Number of messages to inspect in each partition, starting with the first message to read."""
 
     contract: SchemaContract
     levels: int
-    """Number of levels of objects and lists below a row that are inspected."""
+    """Depth to which nested objects and lists in a message are inspected."""
 
     nesting: Nesting
     decoder: Decoder
     """Decoder that returns the value and the location of a message."""
 
     identity: Callable[[Any], tuple[Any, ...]]
-    """Function that returns the identity of a message among all messages of the source."""
+    """Function that returns the identity of a message, which is unique in the source."""
 
     @classmethod
     def of(cls, options: Options, decoder: Decoder, identity: Callable[[Any], tuple[Any, ...]]) -> "Sampling | None":
-        """Return the sampling settings; ``None`` if columns are declared, or only ``content`` is read."""
+        """Return the sampling settings; ``None`` if columns are declared, or if only ``content`` is read."""
         check_sampling(options, declared=decoder.declared, format=decoder.format)
         if options[SCHEMA_SAMPLE] is None:
             return None
@@ -65,7 +65,7 @@ class Sampling:
         return f"first {self.messages:,} messages of each partition"
 
     def shape(self, found: Iterable[Sequence[Any]]) -> Shape:
-        """Return the shape of a partition's first messages, which arrive in lists."""
+        """Infer the row shape from lists of a partition's first messages."""
         shape, left = Shape(), self.messages
         for some in found:
             shape.unite(look(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
@@ -75,21 +75,21 @@ class Sampling:
         return shape
 
     def with_columns(self, schema: TableSchema, columns: pa.Schema) -> TableSchema:
-        """Return the schema of rows with these columns, including the row id if it is needed."""
+        """Return the schema for rows with these columns, including the row ID if it is needed."""
         try:
             return evolve(schema, columns=self.nesting.identified(columns))
         except ValueError as error:
             raise SourceError(str(error)) from None
 
     def tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables of its lists."""
+        """Return the table of the rows, and the child tables for its lists."""
         try:
             return self.nesting.schemas(schema)
         except ValueError as error:
             raise SourceError(str(error)) from None
 
     def batches(self, schema: TableSchema, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
-        """Yield the rows of messages, in order; invalid messages go to ``context.skip``."""
+        """Yield the rows of messages, in order. Invalid messages are passed to ``context.skip``."""
         identified = self.nesting.identifies and schema.columns.names[:1] == [ROW_ID]
         columns = schema.columns.remove(0) if identified else schema.columns
         fitting = Fitting(columns, self.contract, self.looked_at, child_tables=self.nesting.identifies)

@@ -1,1 +1,1 @@
-"""Child tables in sinks, for rows with lists. When a row is merged again, its children are replaced."""
+"""Child tables for lists in rows. When a row is merged again, its child rows are replaced."""

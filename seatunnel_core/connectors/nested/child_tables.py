@@ -1,16 +1,14 @@
 """Replacement of child rows, in the transaction that merges their parent rows.
 
-Rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. Child rows have the ID of
-their parent, ``_parent_id``. A commit of staged rows
+Rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. Child rows contain the ID
+of their parent, ``_parent_id``. A commit of staged rows
 
 1. deletes the children, recursively, of each existing row with a staged key, because the new version of the row is
-staged with all its children;
-2. merges the rows;
-3. adds the staged children of the current versions of rows.
+staged with all its children; 2. merges the rows; 3. adds the staged children of the current versions of rows.
 
-If a row was staged twice, only the children of its last version are added; a deleted row has none. A list that is null,
-empty or missing has no children. Child tables are looked up in the database, so older children are also deleted in a
-run without lists.
+If a row was staged twice, only the children of its last version are added. Deleted rows, and null, empty or missing
+lists, have no children. Child tables are looked up in the database, so that a run without lists also deletes existing
+children.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,26 +20,26 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
 
 OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
-"""Columns that identify a table as a child table."""
+"""Columns by which a child table is recognized."""
 
 BETWEEN = "__"
-"""Separator between table name and list name, in the name of a child table."""
+"""Separator between the name of the table and the name of the list in the name of a child table."""
 
 
 @frozen(kw_only=True)
 class Rows:
-    """A table, or a subquery of staged rows, for use in statements."""
+    """A table, or a subquery of staged rows, in statements."""
 
     table: str
     """Quoted name of the table. The name of a child table starts with the name of its parent table."""
 
     source: str
-    """FROM item that selects the rows."""
+    """FROM item for the rows."""
 
 
 @frozen(kw_only=True)
 class Family:
-    """A table to merge rows into, and its child tables."""
+    """A table into which rows are merged, with its child tables."""
 
     root: str
     """Quoted path of the table."""
@@ -79,7 +77,7 @@ class Family:
         """Yield the statements that add the staged children of the current versions of rows.
 
         Args:
-            staged: For each child table, the FROM items of its staged rows, with their columns.
+            staged: FROM items of staged rows by child table, with their columns.
             roots: FROM items of the table's staged rows that have an ID.
         """
         same = " AND ".join(
@@ -99,7 +97,7 @@ class Family:
         return f"SELECT {self.quoted(ROW_ID)}, {self.quoted(PARENT_ID)} FROM {source} seatunnel_ids"
 
     def _descends(self, name: str, rows: Mapping[str, Rows], root: str) -> str:
-        """Return the condition that a row of a child table descends from one of the rows selected by ``root``."""
+        """Return the condition that a child row descends from one of the rows that ``root`` selects."""
         parent = self.quoted(PARENT_ID)
         parts = [f"{parent} IN ({root})"]
         for other in (other for other in rows if other != name and name.startswith(f"{other}{BETWEEN}")):
@@ -119,7 +117,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Raise ``SinkError`` unless a child table is in its root table's schema and starts with the root's name."""
+    """Raise SinkError unless a child table has the schema of its root table and a name that starts with the root's."""
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
             f"the rows of {schema.table} are child rows of {schema.root} and are replaced together with their parents: "

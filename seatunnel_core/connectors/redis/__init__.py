@@ -1,1 +1,1 @@
-"""The ``Redis`` source and sink: keys on a server or in a cluster."""
+"""The ``Redis`` source and sink, for keys on a server or in a cluster."""

@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.redis import options as opt
 
 OWN = b"seatunnel:{"
-"""Prefix of the keys of the sink's state, which the source skips."""
+"""Prefix of keys for the state of sinks, which the source skips."""
 
 _MEANINGS = (
     ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
@@ -30,7 +30,7 @@ _MEANINGS = (
     ),
     ("", False, "check the options"),
 )
-"""Patterns of error names and messages, each with a flag (True if a retry may help) and advice."""
+"""Patterns of error names and messages, each with advice and a flag (True if a retry may succeed)."""
 
 
 @frozen(kw_only=True)
@@ -72,7 +72,7 @@ class Server:
             raise self.failed(kind, error) from None
 
     def failed(self, kind: Callable[[str], ConnectorError], error: Exception | str, where: str = "") -> Any:
-        """Convert a server's error to ``kind``, with advice; ``where`` contains the key."""
+        """Convert an error of the server to ``kind``, with advice; ``where`` contains the key."""
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
         found = kind(f"{self}: {where}{text.removeprefix('ResponseError: ')}; {advice}")
@@ -82,7 +82,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client without retries, because a request that has arrived must not be executed twice."""
+    """Return a client without retries, because requests that reached the server must not be executed twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

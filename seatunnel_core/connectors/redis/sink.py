@@ -31,16 +31,16 @@ _COMMANDS = {
     "set": (("SADD", "key", "value"), ("SREM", "key", "value")),
     "zset": (("ZADD", "key", "one", "value"), ("ZREM", "key", "value")),
 }
-"""Commands that add and remove a value, for each type."""
+"""Commands for adding and removing a value, by type."""
 
 _log = logging.getLogger(__name__)
 
 
 class RowCommands:
-    """Converter of one table's rows to commands."""
+    """Converts the rows of a table to commands."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
-        """Create a converter; raise ``SinkError`` if a column is missing or the format cannot represent it."""
+        """Create a converter. Raise SinkError if a column is missing or the format cannot represent it."""
         is_hash, key, placeholders = options[opt.DATA_TYPE] == "hash", options[opt.KEY], options[opt.CUSTOM]
         if not placeholders and "${" in VARIABLE.sub("", key):
             raise SinkError(f"option 'key': {key!r} has columns; also set support_custom_key = true")
@@ -114,7 +114,7 @@ class RedisSink(ListSink, SupportsDryRun):
         super().prepare(context)
 
     def _inspect(self, server: Server) -> None:
-        """Raise ``SinkError`` for a replica; log a warning if the server may lose acknowledged rows."""
+        """Raise SinkError for a replica. Log a warning if the server may lose acknowledged rows."""
         with server.client(SinkError) as client:
             found = client.info(**({"target_nodes": client.RANDOM} if server.cluster else {}))
         if found.get("role") == "slave" and not server.cluster:

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.redis.server import OWN, Server
 from seatunnel_core.connectors.unused_options import without_effect
 
 MOST_KEYS = 500_000
-"""Estimated number of keys per split. A split keeps its keys in memory because SCAN may return a key twice."""
+"""Estimated number of keys per split. A split keeps its keys in memory, because SCAN may return a key twice."""
 
 _BATCH_ROWS = 8_192
 
@@ -30,7 +30,7 @@ _READING: dict[str, tuple[Any, ...]] = {
     "set": ("SMEMBERS",),
     "zset": ("ZRANGE", 0, -1),
 }
-"""Command that reads a value, for each type; the key follows the command name."""
+"""Commands for reading a value, by type. The key follows the command name."""
 
 
 class RedisSource(Source):
@@ -105,7 +105,7 @@ class RedisSource(Source):
                     yield from self._decoder.batches(some_rows, context)
 
     def _found(self, client: Any, keys: Sequence[bytes], context: ReadContext) -> Iterator[Message]:
-        """Yield a row for each value, element or field of the keys; keys that have expired have none."""
+        """Yield a row for each value, element or field of the keys. Expired keys have no rows."""
         requests = client.pipeline(transaction=False)
         command, *arguments = _READING[self._type]
         for key in keys:

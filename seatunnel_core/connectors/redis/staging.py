@@ -30,7 +30,7 @@ if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return {'lost', t
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
 return {'done'}
 """
-"""Record the epoch as the newest, unless the known epoch is below ``prepared_in`` or is newer."""
+"""Record the epoch as the newest one, unless the known epoch is below ``prepared_in`` or is newer."""
 
 STAGE = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -67,11 +67,13 @@ if done < left then return result end
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Execute and remove commands of a list, given its name, the total number of its commands, and the keys' time to live.
-The first ``ARGV[5]`` commands, which the client has executed, are only removed; those up to ``ARGV[6]`` are executed,
-so that the server can serve other clients between calls. A failed command stops the script after the commands before it
-were removed. Redis does not roll back scripts, so four calls without effect precede the loop: they fail first if the
-user lacks a permission or the memory is full."""
+"""Execute and remove commands of a list, given its name, the number of its commands, and the keys' time to live.
+
+The first ``ARGV[5]`` commands, which the client has already executed, are only removed. The others are executed up to
+``ARGV[6]``, so that the server can serve other clients between calls. If a command fails, the script removes the
+commands before it and stops. Redis does not roll back scripts, so four calls without effect precede the loop: they fail
+first if the user lacks a permission or the memory is full.
+"""
 
 SWEEP = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -93,35 +95,34 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Remove lists of epochs below one limit and records of epochs below another, except for IDs to keep; return the
-lists."""
+"""Remove lists and records of epochs below the two limits, except for given IDs, and return the removed lists."""
 
 MOST = 1_000
-"""Maximum number of commands in a request, during which the server serves no other client."""
+"""Maximum number of commands in a request. The server serves no other client during a request."""
 
 _DONE = {"done": Published.NOW, "before": Published.BEFORE, "gone": Published.INCOMPLETE}
 
 
 @frozen(kw_only=True)
 class RedisLists(StagedLists):
-    """The staged lists of one sink of a pipeline, and the scripts that change them."""
+    """Staged lists of a pipeline's sink, and the scripts that change them."""
 
     server: Server
     context: SinkContext | WriterContext
     kind: type[SinkError]
     expire: int
-    """Time to live of written keys in seconds; below 1, keys do not expire."""
+    """Time to live of written keys in seconds. If it is below 1, keys do not expire."""
 
     def __str__(self) -> str:
         return str(self.server)
 
     @property
     def prefix(self) -> str:
-        """Prefix of the keys. In a cluster, the braces keep all keys on one node."""
+        """Prefix of the keys. In a cluster, its braces keep all keys on one node."""
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
     def _run(self, script: str, *arguments: Any) -> list[str]:
-        """Run a script and return its outcome; raise an error if the server has a different epoch."""
+        """Run a script and return its outcome. Raise an error if the server has another epoch."""
         with self.server.client(self.kind) as client:
             found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
         outcome = [part.decode(errors="backslashreplace") for part in found]
@@ -146,7 +147,7 @@ class RedisLists(StagedLists):
         return _DONE[outcome[0]]
 
     def _carry_out(self, name: str) -> int:
-        """Execute the first commands of a staged list in a cluster; return their number."""
+        """Execute the first commands of a staged list in a cluster, and return their number."""
         keys: list[bytes] = []
         with self.server.client(self.kind) as client:
             found = client.lrange(f"{self.prefix}rows:{name}", 0, MOST * 5 - 1)
@@ -171,7 +172,7 @@ class RedisLists(StagedLists):
         return int(self._run(SWEEP, lists_below, records_below, *keep)[1])
 
     def discard(self, name: str) -> None:
-        """Remove a list, and then its name, by which ``sweep`` finds it."""
+        """Remove a list, and then its name. This order allows ``sweep`` to find the list after a failure."""
         with self.server.client(self.kind) as client:
             client.unlink(f"{self.prefix}rows:{name}")
             client.srem(f"{self.prefix}staged", name)
@@ -182,5 +183,5 @@ class RedisLists(StagedLists):
 
 
 def padded(command: Item) -> list[int | str | bytes]:
-    """Return a command as the five elements that a list stores."""
+    """Return a command as the five elements that are stored in a list."""
     return [len(command), *command, *[b""] * (4 - len(command))]
