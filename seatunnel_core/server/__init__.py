@@ -1,4 +1,4 @@
 """The engine as a cluster: agents that elect a leader, worker processes that run jobs, and durable state.
 
-Nothing here moves rows: worker processes run jobs through ``seatunnel_core.runtime``. Agents never import Spark.
+Worker processes run jobs through ``seatunnel_core.runtime``. Agents never import Spark and never move rows.
 """

@@ -1,6 +1,6 @@
-"""Commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's suffix ``.sh``.
+"""The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's suffix ``.sh``.
 
-Exit codes are those of ``seatunnel``: 0 success, 1 failure, 2 wrong usage or configuration.
+Exit codes are those of ``seatunnel``: 0 for success, 1 for failure, 2 for wrong usage or configuration.
 """
 
 import argparse

@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return the description of a job; for an invalid job, only its text: the worker process reports the error."""
+    """Return the description of a job; only its text for an invalid job, which the worker process reports."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read(loads_sinks=False)
@@ -60,7 +60,7 @@ def describe(job: SubmittedJob) -> Description:
 
 
 def shown_at_end(described: Description, hosted: HostedJob | None) -> str:
-    """Return a job's graph (unless very large), pipelines, failures and metrics over time for the history, as JSON."""
+    """Return a job's graph (unless very large), pipelines, failures and metrics over time as JSON for the history."""
     kept = described if len(described.vertices) <= MOST_VERTICES else Description()
     block: dict[str, Any] = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": []}
     if len(described.text) <= LONGEST_TEXT:
@@ -118,6 +118,6 @@ def _vertices(graph: Graph) -> Iterable[dict[str, Any]]:
 
 
 def _tables(graph: Graph, vertex: Vertex) -> list[str]:
-    """Return the tables of a source or sink, which are named after its output or its inputs."""
+    """Return the tables of a source or sink. They are named after its output or its inputs."""
     givers = {Kind.SOURCE: (vertex,), Kind.SINK: tuple(graph.vertices[each] for each in vertex.inputs)}
     return [each.node.output or each.name for each in givers.get(vertex.node.kind, ())]

@@ -1,4 +1,4 @@
-"""Agent of a master: election, the worker processes of this member, and, while it leads, the jobs of the cluster.
+"""Agent of a master: it takes part in the election, supervises worker processes and, as the leader, schedules jobs.
 
 The agent is one event loop, without Spark; blocking calls run in threads. It is crash-only: all its state is in the
 store or in the worker processes, so a start after ``kill -9`` is the same as any other start.

@@ -1,4 +1,4 @@
-"""REST responses about jobs, in SeaTunnel's format. Pure functions from records to JSON values."""
+"""REST responses about jobs in SeaTunnel's format, as pure functions of stored records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 
 
 def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots: Slots) -> dict[str, str]:
-    """Return the counts of the cluster, as strings; ``workers`` and ``slots`` are those that match the request."""
+    """Return the counts of the cluster as strings. ``workers`` and ``slots`` are those that match the request."""
     pending = sum(1 for job in jobs if job.state in (JobState.PENDING, JobState.SCHEDULED))
     return {
         "projectVersion": project_version(),
@@ -39,7 +39,7 @@ def running_job(
     metrics: Mapping[str, Any],
     pipelines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return a job that has not ended. ``state`` may be newer than the record; an empty ``waits_for`` is omitted."""
+    """Return an active job. ``state`` may be newer than the record; an empty ``waits_for`` is omitted."""
     summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
         **summary,
@@ -51,7 +51,7 @@ def running_job(
 def running_job_summary(
     job: JobRecord, *, state: JobState, waits_for: str, metrics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a job that has not ended, without its options and graph."""
+    """Return an active job without its options and graph."""
     return {
         **_summary(job, state, restored=job.restore, metrics=metrics, attempts=job.attempt),
         **({"pendingReason": waits_for} if waits_for else {}),
@@ -97,7 +97,7 @@ def _details(job_id: str, described: Description) -> dict[str, Any]:
 
 
 def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
-    """Return the final status of a job's pipelines, as written by ``measured_record``, without pending checkpoints."""
+    """Return the final status of a job's pipelines, like ``measured_record``, without pending checkpoints."""
     return [{**each, "checkpoints": {**each.get("checkpoints", {}), "pending": 0}} for each in _shown(job)[1]]
 
 
@@ -115,7 +115,7 @@ def ended_details(job: EndedJob) -> Mapping[str, Any]:
 
 
 def attempts(job: JobRecord | EndedJob) -> list[dict[str, Any]]:
-    """Return the last attempts of a job, oldest first; the last one may still run."""
+    """Return the last attempts of a job, the oldest first. The last one may still be running."""
     found = [_attempt(each.attempt, each.host, each.started_at, each.ended_at, each.cause) for each in job.past]
     if isinstance(job, JobRecord) and job.host:
         found.append(_attempt(job.attempt, job.host, job.placed_at, None, ""))

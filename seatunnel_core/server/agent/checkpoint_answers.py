@@ -1,4 +1,4 @@
-"""REST responses about checkpoints, in SeaTunnel's format, merged from the storage and from running jobs."""
+"""REST responses about checkpoints in SeaTunnel's format, from the storage and from running jobs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MOST_HISTORY = 32
 def merged(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Return the distinct checkpoints by pipeline number, newest first."""
+    """Return the distinct checkpoints by pipeline number, the newest first."""
     found: dict[int, dict[tuple[int, int], dict[str, Any]]] = {}
     for pipeline in stored:
         own = found.setdefault(pipeline["pipeline"], {})
@@ -78,7 +78,7 @@ def _kept(stored: Block | None) -> dict[str, Any]:
 
 
 def _measured(last: Block, pipeline: Block, told: Block) -> dict[str, Any]:
-    """Return the duration of a pipeline's last checkpoint, unless the measurement is of an epoch before a restart."""
+    """Return the duration of a pipeline's last checkpoint, unless it was measured before a restart."""
     if not told.get("completed") or pipeline.get("restarts") or last["completedTimestamp"] is None:
         return {}
     took = told["acknowledge_ms"] + told["store_ms"]
@@ -92,7 +92,7 @@ def _type(value: str) -> str:
 def overview(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> list[dict[str, Any]]:
-    """Return the checkpoint overview of pipelines from the storage, their metrics, and the running job's own list."""
+    """Return the checkpoint overview of pipelines from the storage, their metrics, and reports of the running job."""
     by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in shown}
     checkpoints = merged(stored, shown, recent)
     return [
@@ -142,7 +142,7 @@ def history(
     status: str,
     limit: int,
 ) -> list[dict[str, Any]]:
-    """Return the checkpoints of a job, newest first; ``pipeline`` 0 and an empty ``status`` select all."""
+    """Return the checkpoints of a job, the newest first. ``pipeline = 0`` and an empty ``status`` select all."""
     found: list[dict[str, Any]] = [
         {"pipelineId": number, "checkpoint": each}
         for number, checkpoints in merged(stored, shown, recent).items()

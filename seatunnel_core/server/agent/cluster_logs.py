@@ -1,4 +1,4 @@
-"""Access to the log files of all nodes: local files directly, files of other nodes through their agents."""
+"""Access to the log files of all nodes: local files directly, and files of other nodes through their agents."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ class ClusterLogs:
             return None
 
     async def where(self, name: str) -> str:
-        """Return the node that was the last to write to a file of this name."""
+        """Return the node that wrote last to a file with this name."""
         found = await self.files()
         times = {node: each.written_at for node, files in found.items() for each in files or () if each.name == name}
         if not times:

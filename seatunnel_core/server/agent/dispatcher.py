@@ -1,4 +1,4 @@
-"""Dispatcher: makes scheduling decisions and carries them out while this node leads."""
+"""Dispatcher: makes scheduling decisions and executes them while this node leads."""
 
 import asyncio
 import contextlib
@@ -42,22 +42,22 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
-"""Interval between two decisions without news, in seconds; other members are polled at the same interval."""
+"""Maximum interval between two scheduling rounds, and interval between polls of other members, in seconds."""
 
 ALONE_S = 0.25
-"""Interval between two decisions without news and without other members, in seconds."""
+"""Maximum interval between two scheduling rounds in a cluster with one member, in seconds."""
 
 EXPIRE_EVERY_S = 60.0
 
 
 class Ages:
-    """Durations for which values have been unchanged, by the clock of this process."""
+    """Times for which values have been unchanged, by the clock of this process."""
 
     def __init__(self) -> None:
         self._since: dict[str, dict[str, tuple[object, float]]] = {}
 
     def note(self, what: str, values: Mapping[str, object], now: float) -> dict[str, float]:
-        """Return the age of each value; new and changed values have age 0."""
+        """Return the age of each value. New and changed values have age 0."""
         before = self._since.get(what, {})
         kept = {
             name: before[name] if before.get(name, (None,))[0] == value else (value, now)
@@ -68,7 +68,7 @@ class Ages:
 
 
 class Dispatcher:
-    """Loop that decides and carries out the decisions while this node leads."""
+    """Loop that makes and executes scheduling decisions while this node leads."""
 
     def __init__(self, config: NodeConfig, leadership: Leadership, own: OwnHosts, peers: Peers) -> None:
         self._config = config
@@ -88,11 +88,11 @@ class Dispatcher:
         """Reason for waiting, by job without a worker process."""
 
     def wake(self) -> None:
-        """Make the next decision now instead of after the pause."""
+        """Start the next scheduling round now instead of after the pause."""
         self._news.set()
 
     async def run(self) -> None:
-        """Decide and carry out decisions until cancelled."""
+        """Run scheduling rounds until cancelled."""
         expired_at = time.monotonic()
         try:
             while True:
@@ -120,7 +120,7 @@ class Dispatcher:
             await members.close()
 
     async def _round(self, state: ClusterState) -> bool:
-        """Make decisions once; return True if the state has changed, so that further decisions are due."""
+        """Run one scheduling round. Return True if the state has changed, so that another round is due."""
         if self._members is None or self._members.term != state.term:
             await self._forget_members()
             self._members = Members(

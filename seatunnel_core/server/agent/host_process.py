@@ -1,4 +1,4 @@
-"""Handle of a worker process: start, adopt, query and end it. All calls block; use one thread at a time."""
+"""Handle of a worker process: starts, adopts, queries and ends it. All calls block; use one thread at a time."""
 
 import contextlib
 import json
@@ -30,13 +30,13 @@ ANSWER_S = 5.0
 """Time limit for the response to an order, in seconds."""
 
 SILENT_S = 20.0
-"""Time of silence after which a worker process is killed, in seconds; its jobs resume in another one."""
+"""Time without a response after which a worker process is killed, in seconds. Its jobs resume in another process."""
 
 LEAVE_S = 30.0
-"""Time limit for an orderly end, in seconds; then the process is killed."""
+"""Time limit for an orderly end, in seconds, after which the process is killed."""
 
 STARTING_S = 120.0
-"""Time limit for a started process to listen, in seconds; then it is killed."""
+"""Time limit for a new process to listen, in seconds, after which it is killed."""
 
 
 @define(eq=False, repr=False)
@@ -58,7 +58,7 @@ class HostProcess:
     """Highest term known to the process when it was adopted."""
 
     on_end: Callable[[str], object] = field(default=lambda _boot: None, init=False)
-    """Callback that gets the boot id of a process that has ended by itself or is killed as faulty."""
+    """Called with the boot ID of a process that ended by itself or was killed as faulty."""
 
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _path: Path | None = field(default=None, init=False)
@@ -70,7 +70,7 @@ class HostProcess:
     """Number and content of the last received status."""
 
     def adopt(self, pid: int, path: Path) -> bool:
-        """Adopt a process left by an earlier agent; kill it and return False if it does not respond."""
+        """Adopt a process of an earlier agent. If it does not respond, kill it and return False."""
         self.pid, self._path = pid, path
         try:
             answer = self.ask({"do": "hello"}, timeout_s=2.0)
@@ -142,7 +142,7 @@ class HostProcess:
         return found
 
     def _asked_status(self, term: int) -> HostStatus:
-        """Request the status; the process omits it if it has not changed."""
+        """Request the status. The process omits the status if it has not changed."""
         seen = self._seen
         answer = self.ask({"do": "status", "term": term} | ({} if seen is None else {"seen": seen[0]}))
         if seen is not None and "unchanged" in answer:
@@ -151,7 +151,7 @@ class HostProcess:
         return self._seen[1]
 
     def ask(self, request: Mapping[str, Any], *, timeout_s: float = ANSWER_S) -> Any:
-        """Send a request and return the response; raise ``HostError`` if it is rejected or late."""
+        """Send a request and return the response. Raise HostError if it is rejected or times out."""
         try:
             line = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
             answer = stored.parse(line)
@@ -191,7 +191,7 @@ class HostProcess:
         return self.pid != 0 and _is_host(self.pid)
 
     def kill(self) -> None:
-        """Kill the process at once. Its jobs resume from their checkpoints in another one."""
+        """Kill the process immediately. Its jobs resume from their checkpoints in another process."""
         self._disconnect()
         if self.pid and (self._child is not None or _is_host(self.pid)):
             _kill_with_group(self.pid)
@@ -210,7 +210,7 @@ class HostProcess:
         self._child, self._path, self.pid, self._seen = None, None, 0, None
 
     def begin_to_leave(self, term: int) -> None:
-        """Make the process end after a last checkpoint of each job. ``status`` kills it if it takes too long."""
+        """Request an orderly end after a last checkpoint of each job. ``status`` kills the process after a timeout."""
         if self._leaving_since is None:
             self._leaving_since = self._clock()
             try:
@@ -220,7 +220,7 @@ class HostProcess:
                 self.kill()
 
     def leave(self, term: int, patience_s: float) -> None:
-        """Make the process end and wait for it; kill it if it takes too long."""
+        """Request an orderly end and wait for it. Kill the process if it takes too long."""
         self.begin_to_leave(term)
         until = self._clock() + patience_s
         while self.is_alive() and self._clock() < until:
@@ -240,7 +240,7 @@ class HostProcess:
 
 
 def _kill_with_group(pid: int) -> None:
-    """Kill a process with its JVM: a hanging or suspended JVM does not notice the end of its parent."""
+    """Kill a process together with its JVM: a hanging or suspended JVM does not notice the end of its parent."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -249,9 +249,9 @@ def _kill_with_group(pid: int) -> None:
 
 
 def _is_host(pid: int) -> bool:
-    """Return True if a pid belongs to a worker process, not to another program after reuse of the pid.
+    """Return True if a process is a worker process, and not another program after reuse of the process ID.
 
-    If this cannot be determined, for example because no descriptor is free, return True for any existing process.
+    If this cannot be determined, for example without free file descriptors, return True for any existing process.
     """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:

@@ -13,25 +13,25 @@ from seatunnel_core.server.spark_children.spark_master import MasterState, Spark
 logger = logging.getLogger("seatunnel.cluster")
 
 UNKNOWN_AFTER_S = 20.0
-"""Time without executors until a process unknown to the Spark master is killed, in seconds."""
+"""Time without executors after which a process that the Spark master does not know is killed, in seconds."""
 
 FORGOTTEN_AFTER_S = 60.0
-"""Time without executors until a process is killed although Spark workers have free cores, in seconds."""
+"""Time without executors after which a process is killed if Spark workers have free cores, in seconds."""
 
 _ASK_EVERY_S = 5.0
 
 
 class HostSpark:
-    """Spark backend of worker processes: embedded Spark if ``master`` is empty, else an existing cluster."""
+    """Spark backend of worker processes: embedded Spark if ``master`` is empty, otherwise an existing cluster."""
 
     def __init__(self, master: str = "") -> None:
         self._master = master
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is still alive."""
+        """Prepare for worker processes. ``goes_on`` is True if one of an earlier agent is still running."""
 
     def supervise(self) -> bool:
-        """Keep child processes alive; return False if running worker processes cannot continue with them."""
+        """Keep child processes running. Return False if existing worker processes cannot continue with them."""
         return True
 
     def arguments(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read access to stored checkpoints for REST, in a few dedicated threads and with a time limit."""
+"""Read access to stored checkpoints for REST requests, in a few dedicated threads and with a time limit."""
 
 import asyncio
 import threading
@@ -39,7 +39,7 @@ class JobStorage:
         return int(wall_clock() * 1000)
 
     async def pipelines(self, job_id: str, job: JobRecord | None) -> list[dict[str, Any]] | None:
-        """Return the stored pipelines of a job, as records of the inspector; ``None`` if there is no such job."""
+        """Return the stored pipelines of a job as records of the inspector; ``None`` if the job does not exist."""
         with self._counting:
             if self._waiting >= MOST_WAITING:
                 raise RequestError("the checkpoint storage is busy: try again", status=503, reason="busy")

@@ -1,4 +1,4 @@
-"""Leadership: carries out the election's commands (look, claim, beat) and holds the state while this node leads.
+"""Leadership: executes the commands of the election and holds the cluster state while this node leads.
 
 Calls of the store block, so they run in threads: one for reads and beats, one for claims and changes.
 """
@@ -37,24 +37,24 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S = 0.02
-"""Minimum interval between two ticks of the election without an event, in seconds."""
+"""Minimum interval between two steps of the election without an event, in seconds."""
 
 MOST_PAUSE_S = 60.0
 KNOCK_S = 0.25
 JOIN_S = 1.0
 MEMBER_S = 5.0
-"""Time after which a silent standby no longer counts as a member, in seconds."""
+"""Time without requests after which a standby is no longer listed as a member, in seconds."""
 
 REWRITTEN_AT_ONCE = 50
-"""Maximum number of records to encrypt again in one change of the state."""
+"""Maximum number of records to re-encrypt in one change of the state."""
 
 Value = TypeVar("Value")
 
 
 class Leadership:
-    """Participant in the election, which holds the state while this node leads.
+    """Participant in the election, which holds the cluster state while this node leads.
 
-    ``close`` also closes the store. ``on_lead`` is called when this node has become the leader.
+    ``close`` also closes the store. ``on_lead`` is called when this node becomes the leader.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Leadership:
         return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
 
     def joined(self, address: str, *, works: bool, unseals: bool = False) -> None:
-        """Record that another master is alive, whether it is also a worker, and whether it reads encrypted records."""
+        """Record that another master is running, whether it is a worker, and whether it can read encrypted records."""
         self._readers.note(address, able=unseals)
         self._members[address] = time.monotonic()
         (self._working.add if works else self._working.discard)(address)
@@ -167,7 +167,7 @@ class Leadership:
         return len((self._working | own) & set(self.members()))
 
     def require_state(self) -> ClusterState:
-        """Return the cluster's state; raise ``RequestError`` unless this node certainly leads."""
+        """Return the cluster's state. Raise RequestError unless this node is certainly the leader."""
         if problem := self.problem():
             raise RequestError(problem, status=503, reason="state_went_back")
         if self.state is None or not self.leads():
@@ -259,7 +259,7 @@ class Leadership:
             raise
 
     def _opened(self, lease: Lease, behind: Seen) -> ClusterState:
-        """Return the claimed state; encrypt its records now if no other master is known."""
+        """Return the claimed state. If no other master is known, encrypt its records now."""
         try:
             state = ClusterState(lease, expire_s=self._config.history_s, seal=self._seal)
             if set(behind.members) <= {self.address}:
@@ -270,7 +270,7 @@ class Leadership:
         return state
 
     async def _protect(self) -> None:
-        """Encrypt records if all masters can read encrypted ones; otherwise store records unencrypted."""
+        """Encrypt records if all masters can read encrypted records; otherwise store them unencrypted."""
         while True:
             state = self.state
             if self._seal is not None and state is not None and self.leads():
@@ -319,7 +319,7 @@ class Leadership:
             self._changing.submit(lease.release)
 
     async def _knock(self) -> None:
-        """Keep a connection to the leader: if it breaks and a new one is refused, the leader's process has ended."""
+        """Keep a connection to the leader. If it breaks and reconnecting is refused, the leader's process has ended."""
         while True:
             await asyncio.sleep(KNOCK_S)
             leader = self.leader()
@@ -365,7 +365,7 @@ class Leadership:
 
 
 def _seen(observation: Observation) -> Seen:
-    """Return an observation in the election's form; an unreadable body contains no leader."""
+    """Convert an observation for the election. A beat that cannot be read names no leader."""
     leader, acting = "", not observation.body  # without any beat, no leader can hold a lease
     members: tuple[str, ...] = ()
     if observation.body:

@@ -1,4 +1,4 @@
-"""Retention and rotation of a node's log files; job logs are kept as long as the job history."""
+"""Retention and rotation of a node's log files. Job logs are kept as long as the job history."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ logger = logging.getLogger("seatunnel.cluster")
 SWEEP_S = 60.0
 
 MOST_JOB_LOGS = 10_000
-"""Maximum number of job logs, as of jobs in the history; the oldest are removed first."""
+"""Maximum number of job logs, equal to the size of the history. The oldest are removed first."""
 
 LARGEST_LOG = 64 << 20
 """Size in bytes above which a process log is rotated; one rotated file is kept."""
@@ -67,7 +67,7 @@ class LogFiles:
                 path.unlink(missing_ok=True)
 
     def _set_aside(self, path: Path) -> None:
-        """Rotate a log by copying and truncating it, because its writer keeps it open and appends."""
+        """Rotate a log by copying and truncating it, because the writer keeps the file open in append mode."""
         with open_private(path, "r+b") as large:
             with open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
                 shutil.copyfileobj(large, kept)

@@ -14,7 +14,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.stored_fields import Stored
 
 PIECE_BYTES = 1 << 20
-"""Maximum number of bytes that are read at once, which limits memory usage."""
+"""Maximum number of bytes to read at once. It limits memory usage."""
 
 _NAME = re.compile(r"(?:job-([A-Za-z0-9._-]{1,128})|spark-\d{1,19}|seatunnel-engine-[a-z]{1,32})\.log(\.1)?", re.ASCII)
 
@@ -49,12 +49,12 @@ class Piece:
         return self.offset + len(self.content)
 
     def to_bytes(self) -> bytes:
-        """Return the piece, preceded by a line with its offset and the size of the file."""
+        """Encode the piece, preceded by a line with its offset and the size of the file."""
         return b"%d %d\n%b" % (self.offset, self.size_bytes, self.content)
 
     @classmethod
     def from_bytes(cls, written: bytes) -> "Piece":
-        """Return the piece encoded by ``to_bytes``; raise ``ValueError`` if it is invalid."""
+        """Decode the result of ``to_bytes``. Raise ValueError if it is invalid."""
         line, _, content = written.partition(b"\n")
         offset, size = line.split()
         return cls(content=content, offset=int(offset), size_bytes=int(size))
@@ -113,6 +113,6 @@ def read_piece(folder: Path, name: str, offset: int, length: int) -> Piece:
 
 
 def piece_wanted(block: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Return name, offset and length of a request for a piece."""
+    """Return the name, offset and length in a request for a piece."""
     offset = stored.number(block, "offset", least=-stored.MOST)
     return stored.text(block, "name"), offset, stored.number(block, "length")

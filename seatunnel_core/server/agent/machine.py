@@ -17,7 +17,7 @@ WARN_MS = 1_000
 
 
 class ClockDifference:
-    """Difference between the clocks of this node and the leader, for information only."""
+    """Difference between the clocks of this node and of the leader, for information only."""
 
     def __init__(self) -> None:
         self.ms = 0
@@ -52,7 +52,7 @@ class _Times:
 
 
 class Machine:
-    """Measurements of this process and its machine. Rates are averages since the previous call."""
+    """Measures this process and its machine. Rates are averages since the previous call."""
 
     def __init__(self, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
@@ -76,7 +76,7 @@ class Machine:
             }
 
     def _node_memory(self, roots: Set[int]) -> dict[str, str]:
-        """Return memory and number of these processes and their descendants, such as JVMs and Python workers."""
+        """Return the number and memory of these processes and their descendants, such as JVMs and Python workers."""
         parents: dict[int, int] = {}
         pages: dict[int, int] = {}
         for folder in self._proc.glob("[0-9]*"):

@@ -1,6 +1,7 @@
-"""The leader's view of the members' worker processes, and delivery of its orders to them.
+"""Reports of the members on their worker processes, and delivery of the leader's orders to the members.
 
-Members are polled independently. A report may be older than orders in flight, so decisions wait for the next poll.
+Members are polled independently. A report may be older than orders that were just sent, so decisions about them wait
+for the next poll.
 """
 
 import asyncio
@@ -22,7 +23,10 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during one term of this leader, lost after ``timeout_s`` of silence. New reports trigger ``on_news``."""
+    """Members during a term of this leader. A member is lost after ``timeout_s`` without a report.
+
+    New reports call ``on_news``.
+    """
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]
@@ -48,7 +52,7 @@ class Members:
         task.add_done_callback(self._work.discard)
 
     def view(self, addresses: Iterable[str]) -> Mapping[str, Member]:
-        """Return the latest reports of the members at these addresses, and poll them if due; drop other members."""
+        """Return the latest reports of the members at these addresses, and start due polls; remove other members."""
         now = time.monotonic()
         wanted = dict.fromkeys(addresses)
         self._links = {
@@ -88,7 +92,7 @@ class Members:
                 self._on_news()
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member in the background until one fails; repeat unchanged orders only after a pause."""
+        """Send orders to a member in the background until one fails. Unchanged orders are repeated after a pause."""
         link = self._links[address]
         now = time.monotonic()
         if link.order(orders, now):

@@ -1,4 +1,4 @@
-"""The part of an agent that all nodes share. The defaults apply to a node that cannot lead."""
+"""Common part of the agents of all nodes. The defaults apply to nodes that cannot lead."""
 
 import asyncio
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class NodeAgent:
 
     @property
     def state(self) -> ClusterState | None:
-        """The cluster's state if this node leads, else ``None``."""
+        """The cluster's state if this node leads, otherwise ``None``."""
         return None
 
     def require_state(self) -> ClusterState:
@@ -81,22 +81,22 @@ class NodeAgent:
         return ()
 
     def report(self) -> MemberReport | None:
-        """Return the report on this member's worker processes; ``None`` until existing ones have been found."""
+        """Return the report on this member's worker processes; ``None`` until existing processes have been found."""
         return None
 
     def clock_difference(self) -> int:
-        """Return the time by which this node's clock is ahead of the leader's, in milliseconds."""
+        """Return how far this node's clock is ahead of the leader's clock, in milliseconds."""
         raise NotImplementedError
 
     def note_query(self, address: str) -> None:
-        """Record that a query node is alive, if this node keeps track of the cluster's nodes."""
+        """Record that a query node is running, if this node tracks the nodes of the cluster."""
 
     def welcome(self, _address: str, _slots: int) -> dict[str, Any]:
-        """Record a live worker node and return the response to it: addresses, slots and worker processes."""
+        """Record that a worker node is running, and return the response: addresses, slots and worker processes."""
         raise self._not_for_this_node()
 
     def describe(self) -> dict[str, Any]:
-        """Return this node's view of the cluster."""
+        """Return the cluster as known to this node."""
         return {
             "cluster": self.config.cluster,
             "address": self.address,

@@ -42,7 +42,7 @@ _ALONE = ClusterConfig(
     auto_increment=True,
     properties={},
 )
-"""Cluster of a single node."""
+"""Configuration of a cluster with a single node."""
 
 
 @frozen(kw_only=True)
@@ -55,7 +55,7 @@ class NodeConfig:
     engine_file: Path | None
     hazelcast_file: Path | None
     host: str
-    """Host under which other members reach this node."""
+    """Host name or address by which other members reach this node."""
 
     port: int
     """First port to try."""
@@ -64,7 +64,7 @@ class NodeConfig:
     """Number of ports to try; more than one with ``auto-increment``."""
 
     public_port: int | None = None
-    """Port under which other members reach this node, if it differs from the port on which it listens."""
+    """Port by which other members reach this node, if it differs from the port on which it listens."""
 
     members: tuple[str, ...]
     """Possible addresses of other members, as ``host:port``; may include this node."""
@@ -76,7 +76,7 @@ class NodeConfig:
     """Database of the state, in Kylin's format; ``None`` without one. May contain a password."""
 
     alone: bool = False
-    """True if no other node of the cluster may lead. If another one exists, the node does not start."""
+    """True if no other node of the cluster can lead. The node does not start if there is another one."""
 
     secret: Secret | None = field(repr=False)
     old_secret: Secret | None = field(default=None, repr=False)
@@ -95,7 +95,7 @@ class NodeConfig:
     """Number of concurrent Spark tasks of one worker process."""
 
     offered: int = 0
-    """Number of slots that the node offers; 0 if slots are dynamic, which are not counted."""
+    """Number of slots that the node offers; 0 for dynamic slots, which are unlimited."""
 
     waits: bool = False
     """True if jobs without free slots wait instead of being rejected."""
@@ -106,7 +106,7 @@ class NodeConfig:
     """``member-attributes``: tags by which jobs select members."""
 
     worker_grace_s: float = 60.0
-    """Time without a master after which a worker node ends, in seconds."""
+    """Time without a master after which a worker node exits, in seconds."""
 
     @property
     def bind(self) -> str:
@@ -128,13 +128,12 @@ def node_config(
 ) -> NodeConfig:
     """Read the configuration files and return the configuration of this node.
 
-    The arguments override the files; ``role`` and ``cluster`` are by default those in the files. ``http_port`` takes
-    effect even if ``http.enable-http`` is not set. ``folder`` contains ``config``. Keys without effect are logged, once
-    each.
+    The arguments override the files. ``role`` and ``cluster`` default to those in the files. ``http_port`` takes effect
+    even if ``http.enable-http`` is not set. ``folder`` contains the folder ``config``. Keys without effect are logged.
 
     Raises:
-        ConfigError: Files have problems; the message lists those of all files.
-        UsageError: Options contradict each other; the message lists the keys of all findings.
+        ConfigError: The files contain problems. The message lists those of all files.
+        UsageError: Options contradict each other. The message lists all of them.
     """
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
@@ -167,7 +166,7 @@ def node_config(
 
 
 def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
-    """Return ``host``, ``http`` and ``timing``, or raise one error with all findings."""
+    """Return ``host``, ``http`` and ``timing``, or raise a single error that lists all problems."""
     options, findings = files.engine.options, Findings()
     host = findings.of(lambda: _host(files, files.members), "")
     http = findings.of(lambda: http_config(options, has_secret=files.secret is not None, port=http_port), HttpConfig())
@@ -178,7 +177,7 @@ def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
 
 @frozen
 class _Stated:
-    """Effective options of a node: from ``seatunnel.yaml``, else from ``kylin.properties``, else the defaults."""
+    """Effective options of a node: from ``seatunnel.yaml``, then from ``kylin.properties``, then the defaults."""
 
     engine: Options
     kylin: Mapping[str, Any]
@@ -250,7 +249,7 @@ def _role(stated: _Stated) -> MemberRole:
 
 
 def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
-    """Return the cluster file of a role: its specific file, else ``hazelcast.yaml``, else ``None``."""
+    """Return the cluster file of a role: its specific file, or ``hazelcast.yaml``, or ``None``."""
     own = folder / role.hazelcast_file
     shared = folder / MemberRole.MASTER_AND_WORKER.hazelcast_file
     if own.is_file():
@@ -268,7 +267,7 @@ def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> Clus
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:
-    """Return the host under which others reach the node; reject it if Spark or other nodes could not use it."""
+    """Return the host by which others reach the node. Reject it if Spark or other nodes could not use it."""
     host = own_host(
         files.cluster,
         members,

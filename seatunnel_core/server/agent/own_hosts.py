@@ -1,7 +1,7 @@
-"""Worker processes of a member: one warm process shared by jobs, and a dedicated one for each job that needs it.
+"""Worker processes of a member: one warm process that jobs share, and a dedicated process for each job that needs it.
 
-Each agent supervises its own worker processes. Orders carry the leader's term; an order with a lower term than the
-newest known one is rejected, here and again by the worker process.
+Each agent supervises its own worker processes. Orders contain the leader's term. An order with a lower term than the
+newest known one is rejected, both by the agent and by the worker process.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ Value = TypeVar("Value")
 
 @define(eq=False)
 class _Watched:
-    """A worker process, the thread that queries it, and its last status."""
+    """A worker process with the thread that queries it and its last status."""
 
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
     status: HostStatus | None = None
     doubt: str = ""
-    """Reason to replace it; empty while it is healthy."""
+    """Reason to replace the process; empty while it is healthy."""
 
     restarts: Restarts = field(factory=Restarts)
 
@@ -58,7 +58,7 @@ class _Watched:
 
 @define(eq=False, repr=False)
 class OwnHosts:
-    """Supervisor of this member's worker processes, which forwards orders to them. New statuses trigger ``on_news``."""
+    """Supervises this member's worker processes and forwards orders to them. New statuses call ``on_news``."""
 
     _config: NodeConfig
     _address: str
@@ -81,7 +81,7 @@ class OwnHosts:
     # -- reports ----------------------------------------------------------------------------------------------------
 
     def report(self) -> MemberReport | None:
-        """Return the report on all worker processes; ``None`` until an earlier agent's processes are adopted."""
+        """Return the report on all worker processes; ``None`` until those of an earlier agent have been adopted."""
         if not self._adopted:
             return None
         hosts = tuple(
@@ -115,7 +115,7 @@ class OwnHosts:
         return None if host is None else host.status
 
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
-        """Send a request to all worker processes that have a status, so that no hanging process delays it."""
+        """Send a request to the worker processes that have a status. Hanging processes are skipped."""
         asked = [
             host.ask(host.process.ask, request)
             for host in tuple(self._hosts.values())
@@ -127,7 +127,7 @@ class OwnHosts:
     # -- supervision ------------------------------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Adopt the processes of an earlier agent, and keep a warm shared process, until cancelled."""
+        """Adopt the processes of an earlier agent, and keep a warm shared process running, until cancelled."""
         await self._adopt()
         self._hosts.setdefault(SHARED, self._watched(SHARED))
         try:
@@ -168,7 +168,7 @@ class OwnHosts:
         return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
-        """Supervise a process until it ends; if the system has no free descriptors or processes, wait and continue."""
+        """Supervise a process until it ends. Wait if the system has no free file descriptors or processes."""
         while True:
             try:
                 await self._watch_while_possible(name)
@@ -179,7 +179,7 @@ class OwnHosts:
                 return
 
     async def _watch_while_possible(self, name: str) -> None:
-        """Poll a process; restart the shared one if it has ended."""
+        """Poll a process. If it is the shared process and has ended, restart it."""
         host = self._hosts[name]
         while True:
             if name == SHARED:
@@ -202,7 +202,7 @@ class OwnHosts:
             await asyncio.sleep(WATCH_S)
 
     async def _supervise(self) -> None:
-        """Keep Spark's processes alive, and kill worker processes that cannot continue with them."""
+        """Keep Spark's processes running, and kill worker processes that cannot continue with them."""
         if not self._spark.supervise():
             for host in tuple(self._hosts.values()):
                 await self._kill(host, "its Spark master has ended")
@@ -221,7 +221,7 @@ class OwnHosts:
             self._on_news()
 
     def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
-        """Return the status of a process and the reason to replace it, in one call of the process's thread."""
+        """Return the status of a process and the reason to replace it, using the thread of the process only once."""
         status = process.status(term)
         return status, self._spark.doubt(status)
 
@@ -244,13 +244,13 @@ class OwnHosts:
             raise HostError(f"an order is rejected: it was decided {age_s:.1f} s ago and reached this node too late")
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
-        """Carry out orders of a leader; when this returns, ``report`` shows their effects.
+        """Execute orders of a leader. When this returns, ``report`` shows their effects.
 
-        Orders to one process run in sequence until one fails. A hanging process does not delay others. ``as_of`` is the
-        ``clock`` of the report on which the orders are based.
+        Orders to a process run in sequence, up to the first failure. A hanging process does not delay others. ``as_of``
+        is the ``clock`` of the report on which the orders are based.
 
         Raises:
-            HostError: An order is rejected, or its process is unreachable; later orders to it are skipped.
+            HostError: An order is rejected, or its process is unreachable. Later orders to the process are skipped.
         """
         by_host: dict[str, list[Mapping[str, Any]]] = {}
         for order in orders:
@@ -277,7 +277,7 @@ class OwnHosts:
                     await self._refresh(host)
 
     async def _carry_out(self, term: int, order: Mapping[str, Any]) -> _Watched | None:
-        """Carry out an order; return its worker process if it exists."""
+        """Execute an order, and return its worker process if it exists."""
         name, what = stored.text(order, "host"), stored.text(order, "do")
         host = self._hosts.get(name)
         if what == "open":
@@ -296,7 +296,7 @@ class OwnHosts:
         return host
 
     async def _open(self, job: JobRecord, boot: str) -> None:
-        """Start the dedicated process of a job unless it exists; end an older process of the job first."""
+        """Start the dedicated process of a job unless it exists. An older process of the job is ended first."""
         async with self._opening:
             before = self._hosts.get(job.job_id)
             if before is not None and before.process.pid:
@@ -308,7 +308,7 @@ class OwnHosts:
             self._hosts[job.job_id] = host
 
     async def close(self, *, with_hosts: bool) -> None:
-        """Release the worker processes: end them after a last checkpoint, or leave them for a later agent."""
+        """Release the worker processes: either end them after a last checkpoint, or leave them for a later agent."""
         term = max(self._term, self._seen_term())
         hosts = tuple(self._hosts.values())
         if with_hosts:

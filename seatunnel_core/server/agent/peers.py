@@ -19,16 +19,16 @@ LARGEST_BODY = 10 * 1024 * 1024
 """Maximum size of the body of a request, in bytes."""
 
 ORDERS_BYTES = LARGEST_BODY - 64 * 1024
-"""Maximum size of the orders in one request, in bytes; smaller than the body, because records of jobs may grow."""
+"""Maximum size of the orders in a request, in bytes. It is below the body limit, because job records may grow."""
 
 
 def order_bytes(job: JobRecord) -> int:
-    """Return the size of an order with a job, as JSON nested in JSON."""
+    """Return the size of an order that contains a job, as JSON inside JSON."""
     return len(json.dumps(job.to_bytes().decode()))
 
 
 def bodies(orders: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield the orders in batches that fit into one request, at least one order each."""
+    """Split orders into batches that fit into a request, with at least one order each."""
     some: list[Mapping[str, Any]] = []
     size = 0
     for order in orders:
@@ -43,15 +43,15 @@ def bodies(orders: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
 
 
 class Line(enum.Enum):
-    """Kinds of requests, with the time limit of their responses in seconds."""
+    """Kinds of requests with their response timeouts in seconds."""
 
     JOIN = "join", 2.0
     WORKER = "worker", 3.0
-    """A worker node joins a master, or a node searches for one."""
+    """Requests by which a worker node joins a master, or a node searches for masters."""
 
     STATUS = "status", 2.0
     ORDER = "order", 30.0
-    """Orders. The timeout exceeds the maximum time that a worker process may take for a large batch of orders."""
+    """Orders. The timeout is longer than a worker process may take for a large batch of orders."""
 
     READ = "read", 5.0
     """Logs and metrics for users."""
@@ -68,7 +68,7 @@ class Line(enum.Enum):
 
 
 class Peers:
-    """Client for other members, which signs requests with the cluster's secret.
+    """Client for requests to other members, signed with the cluster's secret.
 
     Requests use no threads and do not wait for hanging members. Cancelling the waiting task cancels the request.
     """
@@ -80,22 +80,21 @@ class Peers:
         """Idle clients by member."""
 
     async def ask(self, member: str, line: Line, target: str, body: Any, *, method: str = "POST") -> Any:
-        """Send a request; return the JSON value of the response.
+        """Send a request and return the JSON value of the response.
 
         Raises:
-            SeaTunnelError: The member rejects the request, or is unreachable (the cause is the operating system's
-                error).
+            SeaTunnelError: The member rejects the request, or is unreachable (then caused by an OSError).
         """
         encoded = b"" if method == "GET" else json.dumps(body).encode()
         answer = await self._exchanged(member, line, method, target, encoded, "application/json")
         return accepted(answer, called(self._config.cluster))
 
     async def forward(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Forward a user's request; return the response, or raise ``SeaTunnelError`` if the member is unreachable."""
+        """Forward a user's request and return the response. Raise SeaTunnelError if the member is unreachable."""
         return await self._exchanged(member, Line.FORWARD, method, target, body, content_type)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
-        """Send a POST for logs or metrics; return the response, or raise ``SeaTunnelError`` without one."""
+        """Send a POST request for logs or metrics and return the response. Raise SeaTunnelError without a response."""
         return await self._exchanged(member, Line.READ, "POST", target, body, "application/json")
 
     async def _exchanged(

@@ -1,4 +1,4 @@
-"""REST responses about pending jobs and slots, in SeaTunnel's format. Pure functions of the leader's view."""
+"""REST responses about pending jobs and slots in SeaTunnel's format, as pure functions of the leader's view."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord, Requirements
 
 MOST_DIAGNOSED = 100
-"""Maximum number of slots of a pipeline to list; counts include all."""
+"""Maximum number of listed slots of a pipeline. Counts include all slots."""
 
 
 def pending_jobs(
@@ -74,7 +74,7 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
 
 
 def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the pipelines of a waiting job with its slots. All slots are assigned together, so the job has none yet."""
+    """Yield the pipelines of a waiting job with its slots, which are all unassigned."""
     described = view.descriptions.get(job.job_id, Description())
     sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
     readers = {
@@ -128,7 +128,7 @@ def _snapshot(view: View | None) -> dict[str, Any]:
 
 
 def workers(view: View | None) -> list[dict[str, Any]]:
-    """Return the worker nodes. Their free slots are computed from the slots of the whole cluster."""
+    """Return the worker nodes. Their free slots are derived from the free slots of the whole cluster."""
     if view is None:
         return []
     found: dict[str, dict[str, Any]] = {}

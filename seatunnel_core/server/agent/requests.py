@@ -26,13 +26,13 @@ class UserRequests:
     async def submit(self, record: JobRecord) -> JobRecord:
         """Accept a job durably. If the same job is already active, return it unchanged.
 
-        Submissions with equal text, format and variables are the same job, because clients repeat a request if the
-        response is lost. A job that ended before any attempt claimed it can also be restored; it then starts from the
+        Clients repeat a request if the response is lost, so submissions with equal text, format and variables are the
+        same job. A job that ended before any attempt claimed it can also be restored; it then starts from the
         beginning.
 
         Raises:
-            RequestError: Another job with this id is active, a record with this id cannot be read, the job has ended
-                and is not to be restored, or this node does not lead.
+            RequestError: Another job with this ID is active, its record cannot be read, the job has ended and is not to
+                be restored, or this node does not lead.
         """
         state = self._leadership.require_state()
 
@@ -64,7 +64,7 @@ class UserRequests:
         return found
 
     async def want(self, job_id: str, wanted: DesiredState) -> bool:
-        """Record the desired state of a job durably; return True if the job exists and has not ended."""
+        """Record the desired state of a job durably. Return True if the job exists and has not ended."""
         state = self._leadership.require_state()
 
         def put() -> bool:
@@ -93,23 +93,23 @@ class UserRequests:
         return {} if hosted is None else dict(hosted.metrics)
 
     def pipelines_of(self, job: JobRecord) -> list[dict[str, Any]]:
-        """Return the status of a running job's pipelines, as written by ``measured_record``."""
+        """Return the status of a running job's pipelines in the format of ``measured_record``."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else [dict(each) for each in hosted.pipelines]
 
     def failures_of(self, job: JobRecord) -> list[Mapping[str, Any]]:
-        """Return the last failures of a running job's pipelines, as written by ``RecentFailure.record``."""
+        """Return the last failures of a running job's pipelines in the format of ``RecentFailure.record``."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else list(hosted.failures)
 
     def workers(self) -> dict[str, Any]:
-        """Return the worker nodes; not available until the leader has made a decision."""
+        """Return the worker nodes. They are not available before the leader's first decision."""
         view = self._dispatcher.view
         at = None if view is None else int(view.now * 1000)
         return {"available": view is not None, "collectedAt": at, "workers": workers(view)}
 
     def state_of(self, job: JobRecord) -> JobState:
-        """Return the state of a job: the reported one if it is newer than the record."""
+        """Return the state of a job. A reported state is used if it is newer than the record."""
         hosted = self._dispatcher.hosted(job)
         return job.state if hosted is None or hosted.state.is_end else hosted.state
 
@@ -126,7 +126,7 @@ class UserRequests:
 
 
 def _require_same(record: JobRecord, active: JobRecord) -> None:
-    """Raise ``RequestError`` unless a job equals the active one with its id; the message contains no variables."""
+    """Raise RequestError unless a job equals the active job with its ID. The message contains no variables."""
     differing = [name for name in ("text", "format", "variables") if getattr(record, name) != getattr(active, name)]
     if differing:
         raise RequestError(

@@ -1,4 +1,4 @@
-"""Restart delay of a worker process: none if it was ready, otherwise increasing with each failure."""
+"""Restart delay of a worker process: none if it was ready before it ended, otherwise growing with each failure."""
 
 import logging
 

@@ -24,11 +24,11 @@ class RunningJobs:
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
-        """Take a savepoint of a running job (by default with the next number as its name); return it when complete.
+        """Take a savepoint of a running job, and return it when it is complete. The default name is the next number.
 
         Raises:
             UsageError: The job is not running there, or the name is taken or invalid.
-            RequestError: The savepoint takes too long; it may still complete.
+            RequestError: The savepoint takes too long. It may still complete.
         """
         request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
         try:
@@ -46,7 +46,7 @@ class RunningJobs:
             return {}
 
     async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
-        """Return metrics of a job over time, like ``JobSeries.record``; empty if the job does not respond."""
+        """Return metrics of a job over time, in the format of ``JobSeries.record``; empty without a response."""
         request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
         try:
             found = await self.ask(member, Line.MONITORING, job_id, request)
@@ -55,7 +55,7 @@ class RunningJobs:
             return {}
 
     async def plan(self, member: str, job_id: str) -> dict[str, Any] | None:
-        """Return the plan of a job, as ``plan_record``; ``None`` if it does not respond or has no plan yet."""
+        """Return the plan of a job, in the format of ``plan_record``; ``None`` without a plan or a response."""
         try:
             found = await self.ask(member, Line.MONITORING, job_id, {"do": "plan"})
             return None if found is None else dict(stored.below({"plan": found}, "plan"))

@@ -1,7 +1,7 @@
 """Metrics by table, as in SeaTunnel: rows of a table that a source reads or a sink writes.
 
-Rows are counted per source and sink, so a table has metrics only if it is the only one of its source or sink. The
-metrics of several sinks of the same table are added.
+Rows are counted by source and sink, so a table has metrics only if it is the only table of its source or sink. The
+metrics of several sinks for the same table are added.
 """
 
 from collections.abc import Iterable, Mapping

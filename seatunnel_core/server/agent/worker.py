@@ -1,6 +1,6 @@
-"""Agent of a node that cannot lead: it joins all masters and runs a Spark worker for each of their worker processes.
+"""Agent of a node that cannot lead. It joins all masters and runs a Spark worker for each of their worker processes.
 
-It stores no state and forwards HTTP requests to the leader. If no master can be reached for a while, it ends together
+It stores no state and forwards HTTP requests to the leader. If it reaches no master for some time, it exits together
 with its child processes.
 """
 
@@ -26,14 +26,14 @@ from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorke
 logger = logging.getLogger("seatunnel.cluster")
 
 QUERY = "query"
-"""Parameter with the address of a query node. Masters of earlier versions ignore it."""
+"""Parameter for the address of a query node. Masters of earlier versions ignore it."""
 
 JOIN_S = 1.0
 SEARCH_S = 10.0
 """Interval between two searches of the configured members once a master is known, in seconds."""
 
 KEEP_S = 75.0
-"""Time for which the Spark workers of a silent master are kept, in seconds, for its remaining worker processes."""
+"""Time to keep the Spark workers of a master that does not respond, in seconds. Its worker processes may still run."""
 
 
 @define
@@ -45,7 +45,7 @@ class _Master:
 
 
 class Joined:
-    """Masters that a worker node has found. The node is orphaned after ``grace_s`` without any. No I/O."""
+    """Masters that a worker node has found. Without any for ``grace_s``, the node is orphaned. Does no I/O."""
 
     def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
         self._address = address
@@ -60,7 +60,7 @@ class Joined:
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 
     def others(self) -> tuple[str, ...]:
-        """Return the other configured members, which may be masters. There may be hundreds, most of them unused."""
+        """Return the other configured members, which may be masters. There may be hundreds that do not exist."""
         known = self.known()
         return tuple(each for each in self._members if each != self._address and each not in known)
 
@@ -70,7 +70,7 @@ class Joined:
         self._heard_at = now
 
     def forget(self, now: float) -> None:
-        """Drop masters that have been silent for so long that their worker processes must have ended."""
+        """Remove masters without a response for so long that their worker processes must have ended."""
         self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
 
     def is_orphaned(self, now: float) -> bool:
@@ -88,7 +88,7 @@ class Joined:
 
 
 class WorkerAgent(NodeAgent):
-    """Agent of one worker or query node, which forwards requests to the leader."""
+    """Agent of a worker or query node, which forwards requests to the leader."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         super().__init__(config, address)
@@ -101,7 +101,7 @@ class WorkerAgent(NodeAgent):
         """Pending requests by member."""
 
     async def run(self) -> None:
-        """Run the agent until ``stop``; raise ``ClusterError`` if no master was reachable within the grace period."""
+        """Run the agent until ``stop``. Raise ClusterError if no master was reachable for the grace period."""
         if self._spark is not None:
             self._spark.prepare()
         search = asyncio.create_task(self._search())

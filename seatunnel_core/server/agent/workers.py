@@ -1,4 +1,4 @@
-"""Worker nodes that have joined this master, with their slots. No I/O."""
+"""Worker nodes that have joined this master, with their slots. This module does no I/O."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -26,17 +26,17 @@ class Welcome(Stored):
     """Addresses of the query nodes known to the master."""
 
     spark: str
-    """Spark master with which Spark workers register; empty if the master's node needs none."""
+    """Spark master with which Spark workers register; empty if the node of the master needs no Spark workers."""
 
     hosts: tuple[str, ...]
     """Names of the master's worker processes."""
 
     clock: float | None = added(None)
-    """Clock of the master, in seconds since 1970; ``None`` for query nodes and from earlier versions."""
+    """Clock of the master, in seconds since 1970; ``None`` for query nodes and in responses of earlier versions."""
 
     @classmethod
     def of_members(cls, block: Any) -> "Welcome":
-        """Return the parsed response to a query node, which has no Spark workers."""
+        """Return the response to a query node, which has no Spark workers."""
         return cls.from_record({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
 
 

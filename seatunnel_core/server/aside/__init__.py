@@ -1,1 +1,1 @@
-"""Helper processes of an agent, for requests that take long, load plugins or read much data."""
+"""Helper processes of an agent for requests that take long, load plugins or read large amounts of data."""

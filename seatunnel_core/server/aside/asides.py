@@ -1,4 +1,4 @@
-"""Helper processes for expensive requests, limited in number and time, so that the requests never block the agent."""
+"""Helper processes for expensive requests, limited in number and time. The requests never block the agent."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ class LimitedRequests(ABC):
         self._waiting = 0
 
     async def ask(self, what: str, request: Mapping[str, Any], *, reason: str = "") -> Any:
-        """Run the request ``what`` and return its response; ``reason`` replaces the error's code if it is rejected."""
+        """Run the request ``what`` and return its response. If it is rejected, ``reason`` replaces the error code."""
         if self._waiting >= self.most_waiting:
             raise RequestError(f"{self.busy}: try again", status=503, reason="busy")
         block = {**request, "do": what, "engine_file": self._engine_file, "limit_s": self.limit_s + 10}

@@ -6,13 +6,13 @@ import sys
 from seatunnel_core.errors import ConfigError
 
 MOST_BYTES = 1 << 30
-"""Additional memory that the parsing of one text may allocate, in bytes. Usually other limits apply first."""
+"""Additional memory that parsing of a text may allocate, in bytes. Usually other limits apply first."""
 
 
 class BoundedMemory:
-    """Context that limits memory allocations of this process on Linux. Raises ``ConfigError`` above the limit.
+    """Context manager that limits memory allocations of this process on Linux. Raises ConfigError above the limit.
 
-    All threads share the limit. Child processes would inherit it: start none within the context.
+    All threads share the limit. Child processes inherit it, so do not start any within the context.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ def options(request: Any) -> dict[str, Any]:
 
 
 def _rule(option: Option[Any]) -> dict[str, Any]:
-    """Return the rule of a required option; it is exclusive if other options can replace it."""
+    """Return the rule of a required option. It is exclusive if other options can replace the option."""
     kind = "EXCLUSIVE" if option.unless else "ABSOLUTELY_REQUIRED"
     return {
         "ruleType": kind,

@@ -1,4 +1,4 @@
-"""Helper process in which an agent parses and plans submitted jobs, because that runs plugins and may take long."""
+"""Helper process in which an agent parses and plans submitted jobs. This runs plugins and may take long."""
 
 import asyncio
 import contextlib
@@ -18,14 +18,14 @@ from seatunnel_core.server.errors import RequestError
 logger = logging.getLogger("seatunnel.cluster")
 
 LIMIT_S = 45
-"""Time limit for one job, in seconds; then the process is killed."""
+"""Time limit for a job, in seconds, after which the process is killed."""
 
 _LONGEST_ANSWER = 128 * 1024 * 1024
-"""Maximum size of a response, in bytes. In the response to a list of jobs, the jobs are escaped twice."""
+"""Maximum size of a response, in bytes. A response to a list contains jobs that are escaped twice."""
 
 
 class Planner(LimitedRequests):
-    """Planning of jobs in sequence, in one process that starts with the first request and ends when idle."""
+    """Plans jobs in sequence, in a process that starts with the first request and ends when it is idle."""
 
     limit_s = LIMIT_S
     at_once = 1

@@ -1,4 +1,4 @@
-"""Planning of submitted jobs, as far as possible without their data, and checks of jobs, which may need Spark."""
+"""Planning of submitted jobs without access to their data, and checks of jobs, which may need Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 
 def plan(request: Any) -> dict[str, Any]:
-    """Return the name of a job and its warnings; raise ``ConfigError`` with all warnings and errors if it is invalid.
+    """Return the name of a job and its warnings. Raise ConfigError with all warnings and errors if it is invalid.
 
-    Sources are not opened: the job may run on another node, and at another time.
+    Sources are not opened, because the job may run on another node and at another time.
     """
     variables = stored.below(request, "variables")
     job = SubmittedJob(
@@ -46,7 +46,7 @@ def plan(request: Any) -> dict[str, Any]:
 
 
 def check(request: Any) -> dict[str, Any]:
-    """Return the result of checking a job, valid or not; ``engine_file`` of the request may be empty."""
+    """Return the result of checking a job, whether valid or not. ``engine_file`` of the request may be empty."""
     problems = Problems()
     try:
         return {"valid": True, "errors": [], **_checked(request, problems)}

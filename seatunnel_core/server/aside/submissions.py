@@ -1,4 +1,4 @@
-"""Parsing of lists of submitted jobs, and encryption of jobs: texts that take long to parse."""
+"""Parsing of lists of submitted jobs and encryption of jobs, which take long for large texts."""
 
 import json
 from collections.abc import Mapping

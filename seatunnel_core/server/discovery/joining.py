@@ -1,7 +1,7 @@
-"""Introduction of a starting node to live members, before it takes part in the cluster.
+"""Introduction of a starting node to running members, before it takes part in the cluster.
 
-Node and member compare their cluster name, secret, election timing and storages (each must read what the other wrote).
-The first difference causes an error that contains the setting.
+The node and each member compare cluster name, secret, election timing and storages (each must read what the other one
+wrote). The first difference causes an error that names the setting.
 """
 
 import json
@@ -44,7 +44,7 @@ class JoinRefusedError(UsageError):
 
 @frozen(kw_only=True)
 class Introduction(Stored):
-    """Introduction of a member."""
+    """Introduction of a node to a member."""
 
     address: str
     role: str
@@ -72,11 +72,11 @@ class Introduction(Stored):
     """Masters known to the member."""
 
     version: Version = added(())
-    """Newest version of the state that the member has seen; empty if it stores no state, or from earlier versions."""
+    """Newest version of the state that the member has seen; empty without stored state and for earlier versions."""
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
-    """Return why node ``here`` and member ``there`` cannot belong to one cluster; ``None`` if they can."""
+    """Return why two nodes cannot belong to the same cluster; ``None`` if they can."""
     if here.signed != there.signed:
         has, lacks = (there, here) if there.signed else (here, there)
         return _one_has_no_secret(has.address, lacks.address)
@@ -104,7 +104,7 @@ def difference(here: Introduction, there: Introduction) -> str | None:
 
 
 class Joining:
-    """Client and server side of introductions. Blocks; thread-safe. ``probes`` have the same names on all nodes."""
+    """Client and server side of introductions. Blocking, thread-safe. ``probes`` have the same names on all nodes."""
 
     def __init__(self, config: NodeConfig, address: str, probes: Mapping[str, StorageProbe]) -> None:
         self._config = config
@@ -138,12 +138,12 @@ class Joining:
     # -- the node that joins ------------------------------------------------------------------------------------------
 
     def ask_all(self, addresses: Sequence[str]) -> tuple[Introduction, ...]:
-        """Introduce this node to all live members at these addresses and to the members that those know; return all.
+        """Introduce this node to all running members at these addresses and to the members that they know; return them.
 
-        Addresses without a listener or a timely response are skipped.
+        Addresses without a listener or a response in time are skipped.
 
         Raises:
-            JoinRefusedError: A member belongs to a different cluster; the message contains the reason and the remedy.
+            JoinRefusedError: A member belongs to another cluster. The message contains the reason and the remedy.
         """
         asked = {self._self.address}
         met: dict[str, Introduction] = {}
@@ -158,7 +158,7 @@ class Joining:
         return tuple(met.values())
 
     def meet_newcomers(self, addresses: Sequence[str]) -> None:
-        """Introduce this node to members that were found later, and log the result; this node keeps running."""
+        """Introduce this node to members that were found later. Differences are logged, and this node keeps running."""
         logger.info("members found in ZooKeeper: %s", ", ".join(addresses) or "none")
         try:
             self.ask_all(addresses)
@@ -243,7 +243,7 @@ class Joining:
         return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read the probe objects of a node, and write some for it; return digests, empty if not found."""
+        """Read the probe objects of a node and write some for it. Return digests; empty for missing objects."""
         block = stored.parse(body)
         writer, left = stored.text(block, "writer"), stored.below(block, "left")
         try:
@@ -278,7 +278,7 @@ def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) ->
 
 
 def named_in(observation: Observation) -> tuple[str, ...]:
-    """Return the leader and the members in the newest beat; empty if it is unreadable."""
+    """Return the leader and the members named in the newest beat; empty if it cannot be read."""
     try:
         block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()

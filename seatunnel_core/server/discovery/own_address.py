@@ -1,4 +1,4 @@
-"""Selection of the host under which other members reach this node."""
+"""Selection of the host name or address by which other members reach this node."""
 
 import fcntl
 import logging
@@ -29,11 +29,11 @@ def own_host(
     instance_host: str | None = None,
     others: Sequence[str] = (),
 ) -> str:
-    """Return the host under which other members reach this node.
+    """Return the host by which other members reach this node.
 
-    This is the first existing one of: ``instance_host``, ``public-address``, an address that matches ``interfaces``,
-    the first listed member on this machine, the source address towards a listed member or one of ``others``, and
-    loopback. ``others`` are further servers that all members reach. All addresses are ``host:port``.
+    The first existing one is used: ``instance_host``, ``public-address``, an address that matches ``interfaces``, the
+    first listed member on this machine, the source address for packets to a listed member or one of ``others``,
+    loopback. ``others`` are further servers that all members can reach. All addresses are ``host:port``.
     """
     if instance_host:
         return instance_host
@@ -87,7 +87,7 @@ def _interface_addresses() -> list[str]:
 
 
 def is_own(host: str, *, family_wanted: int | None = None) -> bool:
-    """Return True if a host is this machine, so that one of its addresses can be bound."""
+    """Return True if a host is this machine, so that this process can bind to one of its addresses."""
     for family, kind, _, _, address in _resolved(host, 0):
         if family_wanted not in (None, family):
             continue
@@ -101,7 +101,7 @@ def is_own(host: str, *, family_wanted: int | None = None) -> bool:
 
 
 def _source_towards(member: str) -> str | None:
-    """Return the source address of packets to a member; no packet is sent."""
+    """Return the source address of packets to a member. No packet is sent."""
     host, _, port = member.rpartition(":")
     for family, _, _, _, address in _resolved(host, int(port)):
         try:

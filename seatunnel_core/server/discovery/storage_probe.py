@@ -15,14 +15,14 @@ from seatunnel_storage_api.errors import AttachmentNotFoundError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 PATIENCE_S = 3.0
-"""Time until a write must be visible to others, in seconds: network file systems cache the absence of files."""
+"""Time within which a write must become visible to others, in seconds. Network file systems cache missing files."""
 
 _PAUSE_S = 0.25
 
 
 @contextmanager
 def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
-    """Open the storages of a node that can lead, ``checkpoints`` and ``state``; close them on exit."""
+    """Open the storages ``checkpoints`` and ``state`` of a node that can lead, and close them on exit."""
     with ExitStack() as storages:
         configured = config.engine.storage
         checkpoints = storages.enter_context(open_storage(configured.type, configured.effective))
@@ -36,7 +36,7 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
 
 
 class StorageProbe:
-    """Probe of one open storage of a node, configured by ``setting``. Thread-safe."""
+    """Probe of an open storage, which the setting ``setting`` configures. Thread-safe."""
 
     def __init__(self, storage: CheckpointStorage, *, setting: str) -> None:
         self._storage = storage
@@ -49,7 +49,7 @@ class StorageProbe:
         return storage.locate("") if isinstance(storage, BlobStorage) else type(storage).__name__
 
     def leave(self, asker: str, answerer: str) -> str:
-        """Write a probe object of random bytes for a check between two members; return its digest."""
+        """Write a probe object with random bytes for a check between two members, and return its digest."""
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
@@ -64,7 +64,7 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove the probe objects of both members, including those of earlier runs; called by the requester."""
+        """Remove the probe objects of both members, including those of earlier runs. Called by the member that asks."""
         self._storage.delete_job(_job(asker, answerer))
 
 

@@ -20,14 +20,14 @@ SESSION_S = 10.0
 """Session timeout, in seconds, after which a crashed member is removed."""
 
 FIRST_S = 15.0
-"""Time limit for the first response of ZooKeeper, in seconds; after that, the node starts without it."""
+"""Time limit for ZooKeeper's first response, in seconds, after which the node starts without ZooKeeper."""
 
 
 @contextmanager
 def registered(
     config: NodeConfig, address: str, changed: Callable[[tuple[str, ...]], None]
 ) -> "Iterator[tuple[str, ...]]":
-    """Register in ZooKeeper if it is configured, until exit; yield the registered members."""
+    """Register in ZooKeeper until exit, if it is configured, and yield the registered members."""
     if config.zookeeper is None:
         yield ()
         return
@@ -84,7 +84,7 @@ class Register:
         return self._members
 
     def start(self) -> bool:
-        """Register this node; return True if ZooKeeper responded, else retry in the background."""
+        """Register this node. Return True if ZooKeeper responded; otherwise retry in the background."""
         logging.getLogger("seatunnel.cluster.zookeeper").setLevel(logging.WARNING)
         self._client.add_listener(self._heard)
         self._client.start_async()
@@ -131,7 +131,7 @@ class Register:
         self._wanted.set()
 
     def _register(self) -> None:
-        """Create the entry of this session. If an entry of an earlier run exists, the watch detects its end."""
+        """Create the entry of this session. If there is an entry of an earlier run, the watch detects its removal."""
         from kazoo.exceptions import NodeExistsError
 
         self._client.ensure_path(self._folder)
