@@ -1,4 +1,4 @@
-"""Logger levels of this process, with log4j's level names, and their original levels."""
+"""Logger levels of this process with log4j's level names, and their original levels."""
 
 import logging
 import threading
@@ -42,7 +42,7 @@ class Level:
 
 
 def level_name(level: int) -> str:
-    """Return the name of the lowest named level that is at least as high as a level."""
+    """Return the name of the lowest named level that is not below a level."""
     return next((name for name, number in LEVELS.items() if number >= level), "OFF")
 
 
@@ -68,7 +68,7 @@ def look(name: str) -> Level:
 
 
 def change(name: str, level: str) -> str:
-    """Set the level of a logger until ``reset`` or the end of this process; return the previous effective level."""
+    """Set the level of a logger until ``reset`` or the end of this process. Return the previous effective level."""
     number = LEVELS.get(level.upper())
     if number is None:
         raise UsageError(f"level is {level[:100]!a}: expected one of {', '.join(LEVELS)}")
@@ -83,7 +83,7 @@ def change(name: str, level: str) -> str:
 
 
 def reset(name: str) -> str | None:
-    """Reset a logger to its original level; return the previous effective level, or ``None`` if it was not changed."""
+    """Reset a logger to its original level. Return the previous effective level; ``None`` if it was not changed."""
     with _changing:
         logger = _logger(name)
         if name not in _before:
@@ -94,7 +94,7 @@ def reset(name: str) -> str | None:
 
 
 def _logger(name: str) -> logging.Logger:
-    """Return an existing logger, else raise ``UsageError``; creating one for an unused name would leak memory."""
+    """Return an existing logger, or raise UsageError. Creating loggers for unused names would leak memory."""
     if name == ROOT:
         return logging.getLogger()
     if isinstance(logging.root.manager.loggerDict.get(name), logging.Logger):

@@ -29,11 +29,11 @@ class HostReport(Stored):
 
 @frozen(kw_only=True)
 class MemberReport(Stored):
-    """All worker processes of a member. Processes missing from the report have ended, with all their jobs."""
+    """All worker processes of a member. Processes that are missing in the report have ended with all their jobs."""
 
     hosts: tuple[HostReport, ...] = ()
     ended: tuple[str, ...] = added(())
-    """Boot ids of processes that ended by themselves or were faulty, while this agent supervised them."""
+    """Boot IDs of processes that ended by themselves or were faulty while this agent supervised them."""
 
     tags: Mapping[str, str] = field(factory=dict)
     """Attributes of the member, for the tag filters of jobs."""
@@ -45,10 +45,10 @@ class MemberReport(Stored):
     """True if this member runs tasks itself, because its role is not just ``master``."""
 
     offered: int = added(0)
-    """Number of slots that the shared process of the member offers when it is ready; 0 for dynamic slots."""
+    """Number of slots that the member's shared process offers when it is ready; 0 for dynamic slots."""
 
     clock: float = field(default=0.0, eq=False)
-    """Monotonic time of the member when it wrote the report, in seconds; sent back to it with orders."""
+    """Monotonic time of the member when it created the report, in seconds. The leader returns it with orders."""
 
     def host(self, name: str) -> HostReport | None:
         """Return a worker process by name, or ``None``."""

@@ -148,7 +148,7 @@ def _servers(
 
 
 def _require_own_logs(config: NodeConfig) -> None:
-    """Raise ``UsageError`` if the path of the log folder contains a symbolic link owned by another user."""
+    """Raise UsageError if the path of the log folder contains a symbolic link that another user owns."""
     try:
         require_own_links(str(config.logs))
     except OSError as error:
@@ -156,7 +156,7 @@ def _require_own_logs(config: NodeConfig) -> None:
 
 
 def _warn_of_readers(config: NodeConfig) -> None:
-    """Warn about logs that other users can read or replace. Storages warn about the state themselves."""
+    """Warn about logs that other users can read or replace. Storages themselves warn about the state."""
     if config.logs.is_dir() and is_changeable_by_others(config.logs):
         logger.warning("other users may replace logs in %s: make it a folder to which only this user can write, "
                        "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The part of a node that is used for metrics and events."""
+"""Interface of a node for metrics and events."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

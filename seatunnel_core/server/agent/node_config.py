@@ -95,7 +95,7 @@ class NodeConfig:
     """Number of concurrent Spark tasks of one worker process."""
 
     offered: int = 0
-    """Number of slots that the node offers; 0 for dynamic slots, which are unlimited."""
+    """Number of slots that the node offers; 0 for dynamic slots, which are not counted."""
 
     waits: bool = False
     """True if jobs without free slots wait instead of being rejected."""

@@ -17,10 +17,10 @@ MOST = 1_000
 AT_ONCE = 100
 ANSWER_S = 5.0
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Pauses between retries, in seconds; the last one repeats."""
+"""Delays before retries, in seconds. The last one repeats."""
 
 Post = Callable[[bytes], None]
-"""Function that sends a body; it raises ``OSError`` if the body is not accepted."""
+"""Function that sends a body and raises OSError if the body is not accepted."""
 
 
 class EventReports:
@@ -39,7 +39,7 @@ class EventReports:
         self._thread.start()
 
     def put(self, event: Mapping[str, Any]) -> None:
-        """Queue an event and return at once."""
+        """Queue an event and return immediately."""
         with self._changing:
             if len(self._waiting) >= MOST:
                 self._waiting.popleft()
@@ -84,7 +84,7 @@ class EventReports:
 
 
 def http_post(url: str, headers: Mapping[str, str]) -> Post:
-    """Return a function that posts to a URL. Errors never contain the headers, which may include a token."""
+    """Return a function that posts to a URL. Its errors never contain the headers, which may include a token."""
 
     def post(body: bytes) -> None:
         request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")

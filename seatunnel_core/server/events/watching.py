@@ -1,4 +1,4 @@
-"""Job events on the leader: changed states, completed and failed checkpoints.
+"""Job events on the leader: changes of states, and completed and failed checkpoints.
 
 The leader compares consecutive views. It may miss states that lasted less than ``LOOK_S``, but never the end of a job.
 Sent events are not stored, so a new leader sends recent events again, marked as possible duplicates.
@@ -17,10 +17,10 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Period before a leader's end, in seconds, for which the next leader sends the events again."""
+"""Period before the end of a leader for which the next leader sends the events again, in seconds."""
 
 _OWN_S = 2.0
-"""Maximum age in seconds of records that this leader, not its predecessor, may have written."""
+"""Maximum age in seconds of records that this leader may have written itself."""
 
 
 @frozen(kw_only=True)
@@ -31,14 +31,14 @@ class Known:
     state: str
     error: str = ""
     since: float = 0.0
-    """Start of the state, in seconds since 1970, as recorded by the leader of that time."""
+    """Start of the state, in seconds since 1970, as recorded by the leader at that time."""
 
     checkpoints: Mapping[int, tuple[int | None, int]] | None = None
     """Last completed checkpoint and number of failed ones by pipeline; ``None`` if not reported."""
 
 
 def events_between(before: Mapping[str, Known], now: Mapping[str, Known], created_ms: int) -> Iterator[dict[str, Any]]:
-    """Yield the events between two views. Removal of a job from the history is not an event."""
+    """Yield the events between two views. The removal of a job from the history is not an event."""
     for job_id, job in now.items():
         was = before.get(job_id)
         told = {"jobId": job_id, "jobName": job.name, "createdTime": created_ms}
@@ -51,7 +51,7 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
 def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
     """Return the jobs in a new leader's first view for which an earlier leader has certainly sent the events.
 
-    The newest record that this leader has not written itself indicates until when the earlier one was alive.
+    The newest record that this leader did not write shows until when the earlier leader was running.
     """
     last = max((job.since for job in found.values() if job.since < now - _OWN_S), default=0.0)
     return {job_id: job for job_id, job in found.items() if job.since < last - AGAIN_S}
@@ -69,7 +69,7 @@ def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> I
 
 
 class EventWatch:
-    """Watch of jobs that reports events while this node leads."""
+    """Watches jobs and reports events while this node leads."""
 
     def __init__(self, agent: ObservedNode, reports: EventReports) -> None:
         self._agent = agent

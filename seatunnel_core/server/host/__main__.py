@@ -38,12 +38,12 @@ from seatunnel_core.spark.java_metrics import JavaMetrics
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
-"""Maximum size of an order, in bytes: it contains a whole job."""
+"""Maximum size of an order, in bytes. It contains a whole job."""
 
 _CLEAN_STOP_S = 20.0
 _STARTING_S = 0.25
 _WARM_S = 1.0
-"""Interval between two checks of Spark during and after its start, in seconds; each check queries the JVM."""
+"""Interval between two checks of Spark during and after its start, in seconds. Each check queries the JVM."""
 
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -86,7 +86,7 @@ def _has_left(connection: socket.socket) -> bool:
 
 
 def main() -> int:
-    """Start Spark, listen, and run jobs until an agent sends ``leave`` or all agents are silent."""
+    """Start Spark, listen, and run jobs until an agent sends ``leave`` or no agent sends requests any more."""
     values = _arguments()
     logs = JobLogs(values.logs)
     _log_to(logs)
@@ -148,7 +148,7 @@ def _log_to(logs: JobLogs) -> None:
 
 
 def _spark_settings(values: argparse.Namespace) -> SparkSettings:
-    """Return Spark's settings; for a dedicated process, with the options in the job's record on stdin."""
+    """Return the settings for Spark. For a dedicated process, they include the options in the job's record on stdin."""
     return host_settings(
         cluster=values.cluster,
         name=values.name,
@@ -162,7 +162,7 @@ def _spark_settings(values: argparse.Namespace) -> SparkSettings:
 
 
 def _listen(path: Path, host: Host) -> Path:
-    """Start the request server at a socket, with a thread per connection; return the socket's path."""
+    """Start the request server at a socket, with a thread for each connection, and return the path of the socket."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()  # left by a killed process with the same pid
     server = _Server(str(path), host)
@@ -172,9 +172,9 @@ def _listen(path: Path, host: Host) -> Path:
 
 
 def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
-    """Wait until an agent sends ``leave`` or all agents are silent; then stop all jobs.
+    """Wait until an agent sends ``leave`` or no agent sends requests any more, and then stop all jobs.
 
-    If the Spark of the process has ended, end at once: the jobs resume in another process.
+    If the Spark of this process has ended, end immediately: the jobs resume in another process.
     """
     while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
@@ -199,7 +199,7 @@ def end_with_all() -> None:
 
 
 def _options(line: str) -> Mapping[str, str]:
-    """Return the Spark options in a job's record; none if it is unreadable: such a job fails at its start."""
+    """Return the Spark options in a job's record; empty for an unreadable record: the job fails at its start."""
     try:
         return SubmittedJob.of(JobRecord.from_bytes(line.encode())).read().spark_options
     except (SeaTunnelError, ValueError) as error:

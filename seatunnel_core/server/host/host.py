@@ -1,4 +1,4 @@
-"""Jobs of a worker process, and its request handlers. Every order carries the leader's term."""
+"""Jobs of a worker process and its request handlers. Every order contains the leader's term."""
 
 import logging
 import threading
@@ -25,7 +25,7 @@ class RunningJob(Protocol):
     record: JobRecord
 
     def start(self) -> None:
-        """Start the job; return at once."""
+        """Start the job and return immediately."""
 
     def status(self) -> HostedJob:
         """Return the status of the job."""
@@ -34,14 +34,14 @@ class RunningJob(Protocol):
         """Return the measurements of the job's pipelines."""
 
     def stop(self, how: DesiredState) -> None:
-        """Stop the job; return at once."""
+        """Stop the job and return immediately."""
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the end of the job; return True if it has ended."""
 
 
 class Host:
-    """Handler of requests and orders. Thread-safe. ``look_at_java`` returns the JVM's pid, or 0, and its metrics."""
+    """Handles requests and orders. Thread-safe. ``look_at_java`` returns the JVM's process ID or 0, and metrics."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Host:
 
     @property
     def silence_s(self) -> float:
-        """Seconds since the last request of an agent."""
+        """Time since the last request of an agent, in seconds."""
         return self._clock() - self._heard_at
 
     def verbs(self) -> Mapping[str, Verb]:
@@ -93,7 +93,7 @@ class Host:
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:
-        """Check and record the term of a request; raise ``HostError`` if it is lower than an earlier one."""
+        """Check and record the term of a request. Raise HostError if it is lower than an earlier term."""
         term = stored.number(request, "term")
         if term < self._term:
             raise HostError(f"an order of term {term} is rejected: a leader of term {self._term} has sent orders")
@@ -189,6 +189,6 @@ class Host:
 
 
 def _set_log_level(request: Mapping[str, Any]) -> Any:
-    """Set the level of a logger of this process; reset it if the level is empty."""
+    """Set the level of a logger of this process, or reset it if the level is empty."""
     name, level = stored.text(request, "name"), stored.text(request, "level")
     return {"before": log_levels.change(name, level) if level else log_levels.reset(name)}

@@ -1,4 +1,4 @@
-"""Metrics of a worker process's JVM, without waiting for a hanging JVM."""
+"""Metrics of a worker process's JVM, which are read without waiting for a hanging JVM."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from seatunnel_core.spark.java_metrics import Figure
 logger = logging.getLogger("seatunnel.cluster")
 
 WAIT_S = 0.3
-"""Maximum wait of a request, in seconds. A JVM responds within milliseconds, except for the first time."""
+"""Maximum wait of a request, in seconds. A JVM responds within milliseconds, except to the first request."""
 
 FRESH_S = 1.0
 """Maximum age of returned metrics, in seconds."""
@@ -31,7 +31,7 @@ class _Found:
 
 
 class JavaWatch:
-    """On-demand reader of a JVM's metrics. Runs one read at a time, in a dedicated thread."""
+    """Reads the metrics of a JVM on demand, one read at a time, in a dedicated thread."""
 
     def __init__(self, read: Read, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -42,7 +42,7 @@ class JavaWatch:
         self._reading: Future[_Found] | None = None
 
     def look(self) -> tuple[int, tuple[Sample, ...]]:
-        """Return the JVM's process id and samples; 0 and none while a read takes longer than ``WAIT_S``."""
+        """Return the JVM's process ID and samples; 0 and no samples while a read takes longer than ``WAIT_S``."""
         with self._asking:
             reading = self._reading
             if reading is None or (reading.done() and not self._is_fresh(reading)):

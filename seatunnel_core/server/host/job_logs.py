@@ -20,7 +20,7 @@ class _PrivateFile(logging.FileHandler):
 
 
 class JobLogs(logging.Handler):
-    """Handler that writes each record with a ``job`` to ``job-<id>.log`` in ``folder``, and ignores all others."""
+    """Handler that writes each record with a ``job`` to ``job-<id>.log`` in ``folder``. Other records are ignored."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class JobLogs(logging.Handler):
             return self._files[job_id]
 
     def forget(self, job_id: str) -> None:
-        """Close the file of a job; a later record reopens it."""
+        """Close the log file of a job. A later record reopens it."""
         with self._opening:
             handler = self._files.pop(job_id, None)
         if handler is not None:

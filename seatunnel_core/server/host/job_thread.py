@@ -36,17 +36,17 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
 _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Pauses between attempts to claim a job while its storage does not respond, in seconds; the last one repeats."""
+"""Delays between attempts to claim a job while its storage does not respond, in seconds. The last one repeats."""
 
 MEASURE_S = 1.0
-"""Interval between measurements, in seconds; equal for all jobs, so that reports change once per interval."""
+"""Interval between measurements, in seconds. It is the same for all jobs, so that reports change once per interval."""
 
 MOST_SHOWN = 100
-"""Maximum number of pipelines to report individually: reports are sent to the leader four times a second."""
+"""Maximum number of pipelines to report individually. Reports are sent to the leader four times per second."""
 
 
 class JobThread:
-    """One attempt of a job on the Spark backend of the process. ``status`` and ``stop`` never block."""
+    """An attempt at a job on the Spark backend of the process. ``status`` and ``stop`` never block."""
 
     def __init__(self, record: JobRecord, engine: EngineConfig, backend: SparkBackend) -> None:
         self.record = record
@@ -109,7 +109,7 @@ class JobThread:
         return shown[1]
 
     def samples(self) -> list[Sample]:
-        """Return the last measurements of each pipeline; none for an ended job or one with very many pipelines."""
+        """Return the last measurements of each pipeline; none for an ended job or a job with very many pipelines."""
         measured = self._measured
         if measured is None or self._end is not None or len(measured.pipelines) > MOST_SHOWN:
             return []
@@ -131,7 +131,7 @@ class JobThread:
         return JobState.SCHEDULED if run is None else JobState.RUNNING
 
     def stop(self, how: DesiredState) -> None:
-        """Stop the job. Idempotent; ``CANCEL_AT_ONCE`` overrides the other ways to stop it."""
+        """Stop the job. Idempotent. ``CANCEL_AT_ONCE`` overrides earlier requests to stop."""
         with self._changing:
             if self._wanted is how or self._wanted is DesiredState.CANCEL_AT_ONCE or self._end is not None:
                 return
@@ -207,7 +207,7 @@ class JobThread:
             run.close()
 
     def _begun(self, raw: RawJob) -> JobRun:
-        """Return the run once it has claimed the job; while the storage does not respond, retry until cancelled."""
+        """Return the run once it has claimed the job. While the storage does not respond, retry until cancelled."""
         repeated = self.record.attempt > 1
         for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
             try:

@@ -63,30 +63,30 @@ class HostedJob(Stored):
 
     job_id: str
     attempt: int
-    """Attempt in the record by which the job was started."""
+    """Number of the attempt, from the record with which the job was started."""
 
     name: str = ""
     state: JobState
-    """``SCHEDULED`` until claimed and planned; then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or a final one."""
+    """``SCHEDULED`` until claimed and planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or a final one."""
 
     error: str = ""
     fenced: bool = False
-    """True if another attempt has taken the job over, so that the end of this attempt is not the end of the job."""
+    """True if another attempt has taken over the job, so that the end of this attempt does not end the job."""
 
     claimed: bool = added(True)
-    """True if this attempt has claimed the job; an unclaimed job has no stored state."""
+    """True if this attempt has claimed the job. An unclaimed job has no stored state."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
     """Metrics by SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
-    """Measurements of the pipelines for display, as written by ``measured_record``; none if there are very many."""
+    """Measurements of the pipelines for display, in the format of ``measured_record``; none if there are very many."""
 
     failures: tuple[Any, ...] = added(())
-    """Last failures of the pipelines, as written by ``RecentFailure.record``, oldest first."""
+    """Last failures of the pipelines in the format of ``RecentFailure.record``, the oldest first."""
 
     series: Mapping[str, Any] = added(factory=dict)
-    """Metrics over time, as written by ``JobSeries.record``; empty until the job has ended."""
+    """Metrics over time in the format of ``JobSeries.record``; empty until the job has ended."""
 
 
 @frozen(kw_only=True)
@@ -104,7 +104,7 @@ class HostStatus(Stored):
     """Current number of concurrent Spark tasks."""
 
     offered: int = 0
-    """Number of slots that jobs may hold; 0 for dynamic slots, which are not counted."""
+    """Number of slots that jobs can use; 0 for dynamic slots, which are not counted."""
 
     jobs: tuple[HostedJob, ...]
     application: str = ""
@@ -123,14 +123,14 @@ class HostStatus(Stored):
 
 
 def host_sockets(cluster: str, address: str, environment: Mapping[str, str] = os.environ) -> dict[int, Path]:
-    """Return the sockets of a member's worker processes, by process id; some processes may have ended."""
+    """Return the sockets of a member's worker processes by process ID. Some processes may have ended."""
     prefix = _prefix(cluster, address)
     found = (path for path in _folder(environment).glob(f"{prefix}-*.sock") if _SOCKET.fullmatch(path.name))
     return {int(path.stem.partition("-")[2]): path for path in found}
 
 
 def host_socket(cluster: str, address: str, pid: int, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the socket path of a worker process. The system limits its length, so the name is a hash."""
+    """Return the socket path of a worker process. The name is a hash, because the system limits the path's length."""
     return _folder(environment) / f"{_prefix(cluster, address)}-{pid}.sock"
 
 

@@ -1,4 +1,4 @@
-"""Spark backend of a worker process: started in the background, kept warm, with tracking of its executors."""
+"""Spark backend of a worker process, which is started in the background, kept warm, and monitored."""
 
 import gc
 import logging
@@ -20,12 +20,12 @@ from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 logger = logging.getLogger("seatunnel.cluster")
 
 LOST_AFTER_S = 20
-"""Time of silence after which an executor is considered lost, in seconds; executors report every two seconds."""
+"""Time without reports after which an executor is considered lost, in seconds. Executors report every two seconds."""
 
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
 _BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
-"""Settings that limit memory usage: Spark keeps data that was sent to tasks until Java's garbage collection."""
+"""Settings that limit memory usage. Spark keeps data that was sent to tasks until Java's garbage collection."""
 
 
 @frozen(kw_only=True)
@@ -33,7 +33,7 @@ class SparkStanding:
     """Status of a worker process's Spark backend."""
 
     slots: int = 0
-    """Number of concurrent tasks; 0 while it is starting or has no executor."""
+    """Number of concurrent tasks; 0 while Spark is starting or has no executor."""
 
     executors: int = 0
     """Number of executors on a cluster."""
@@ -120,7 +120,7 @@ class WarmSpark:
         self._warming: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin the start; return at once. On a cluster, the start is complete when there is an executor."""
+        """Start Spark in the background. On a cluster, the start is complete when there is an executor."""
         self._began = self._clock()
         threading.Thread(target=self._start, name="spark", daemon=True).start()
 
@@ -161,7 +161,7 @@ class WarmSpark:
         return SparkStanding(slots=slots, executors=len(executors), application=application)
 
     def _follow(self, executors: frozenset[str]) -> None:
-        """Warm up new executors in a thread, unless one is still running."""
+        """Warm up new executors in a thread, unless such a thread is still running."""
         if self._warming is not None and self._warming.is_alive():
             return
 

@@ -1,4 +1,4 @@
-"""Metrics of a node: of the cluster as known to it, and of the jobs in its worker processes."""
+"""Metrics of a node: the cluster as known to the node, and the jobs in its worker processes."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ def samples_of(process: Process, labels: Mapping[str, str]) -> Iterator[Sample]:
 
 
 FRESH_S = 1.0
-"""Maximum age of metrics, in seconds: worker processes are queried at most once in this period."""
+"""Maximum age of metrics, in seconds. Worker processes are queried at most once in this period."""
 
 _JOB_TYPES = {
     JobState.PENDING: "created",
@@ -72,7 +72,7 @@ _JOB_TYPES = {
     JobState.FINISHED: "finished",
     JobState.SAVEPOINT_DONE: "savepoint_done",
 }
-"""Names of job states in SeaTunnel's metric ``job_count``; SeaTunnel has no ``savepoint_done``."""
+"""Names of job states in SeaTunnel's metric ``job_count``. SeaTunnel has no ``savepoint_done``."""
 
 _MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCommitted"}
 
@@ -183,7 +183,7 @@ def _of_job(job: HostedJob) -> Iterator[Sample]:
 
 
 def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
-    """Return samples by family name, in the order of the page; samples without a family are omitted."""
+    """Group samples by family name, in the order of the page. Samples without a family are omitted."""
     found: dict[str, list[Sample]] = {family.name: [] for family in ALL_FAMILIES}
     for sample in samples:
         if sample.family in found:
@@ -192,7 +192,7 @@ def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
 
 
 def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> bytes:
-    """Return samples as a page in OpenMetrics or the Prometheus text format; ``cluster`` is a label of all samples."""
+    """Format samples as a page in OpenMetrics or the Prometheus text format; ``cluster`` is a label of all samples."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import generate_latest
     from prometheus_client.openmetrics import exposition
@@ -209,11 +209,11 @@ class _Collector:
         self._cluster = cluster
 
     def describe(self) -> tuple[()]:
-        """Return no families, because no other collector of the registry uses these names."""
+        """Return no families. No other collector of the registry uses these names."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """Yield all families, including those without samples, so that alerts can be written for them."""
+        """Yield all families, including families without samples, so that alerts can be defined for them."""
         from prometheus_client import Metric
 
         for family in ALL_FAMILIES:

@@ -1,8 +1,8 @@
 """Authentication of requests: nodes and clients by the cluster's signature, users by password or certificate.
 
-The same rule applies to users on all ports: if a password is configured, it is required; else a client certificate,
-which TLS has already verified; else access is only possible from this machine, unless the operator allows
-unauthenticated access. Cross-site requests are rejected.
+The same rules apply to users on all ports. If a password is configured, it is required. Otherwise a client certificate
+is required, which TLS has already verified. Without both, access is only possible from this machine, unless the
+operator allows unauthenticated access. Cross-site requests are rejected.
 """
 
 import base64
@@ -22,7 +22,7 @@ from seatunnel_core.server.rest.route import Request, Routes, needing
 from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 V1 = "/hazelcast/rest/"
-"""Path prefix of SeaTunnel's REST v1, which users may request on the member port."""
+"""Path prefix of SeaTunnel's REST v1, which users can request on the member port."""
 
 
 @frozen(kw_only=True)
@@ -49,8 +49,8 @@ def is_signed(request: Request) -> bool:
 def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
     """Return why a request is rejected by its headers; ``None`` if it is allowed.
 
-    Requests from pages of other sites are rejected by their ``Origin``. Without authentication, DNS rebinding is
-    prevented by checking the ``Host`` header, too. ``signed`` requires the cluster's signature.
+    Requests from pages of other sites are rejected by their ``Origin``. Without authentication, the ``Host`` header is
+    also checked to prevent DNS rebinding. ``signed`` requires the cluster's signature.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc != host:
@@ -79,12 +79,12 @@ class User:
 
 
 def user_of(agent: Agent, request: Request) -> User:
-    """Return the user of an allowed request; without basic authentication, a user with all permissions."""
+    """Return the user of an allowed request. Without basic authentication, the user has all permissions."""
     return _user(agent, request) or User()
 
 
 def _user(agent: Agent, request: Request) -> User | None:
-    """Return the user with a request's credentials; all users are compared, so that the time is constant."""
+    """Return the user with the request's credentials. All users are compared, so that the duration is constant."""
     http = agent.config.http
     known = {} if http.login is None else {http.login: User(name=http.login[0])}
     for each in http.users:
@@ -94,7 +94,7 @@ def _user(agent: Agent, request: Request) -> User | None:
 
 
 def target_of(request: Request) -> str:
-    """Return the path and the query of a request, as they were sent."""
+    """Return the path and query of a request as they were sent."""
     path = request.scope.get("raw_path") or request.url.path.encode()
     query = request.scope["query_string"]
     return str((path + (b"?" + query if query else b"")).decode("ascii", "replace"))
@@ -108,7 +108,7 @@ def _is_from_here(request: Request) -> bool:
 
 
 def _is_of_this_node(host: str, own: str) -> bool:
-    """Return True if a ``Host`` header is an IP address or a name of this machine, with or without a port."""
+    """Return True if a ``Host`` header contains an IP address or a name of this machine, with or without a port."""
     name = ""
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -119,7 +119,7 @@ def _is_of_this_node(host: str, own: str) -> bool:
 
 
 def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
-    """Return True if a request has this user and password, compared in constant time."""
+    """Return True if a request contains this user and password. The comparison takes constant time."""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     try:
         given = base64.b64decode(encoded, validate=True) if scheme.lower() == "basic" else b""
@@ -129,7 +129,7 @@ def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def _fixed(text: bytes) -> bytes:
-    """Return a digest of fixed length, so that a comparison of two digests does not reveal the length of a string."""
+    """Return a digest of fixed length. Comparing two digests does not reveal the length of a string."""
     return hmac.digest(b"seatunnel", text, "sha256")
 
 

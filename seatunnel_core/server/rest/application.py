@@ -1,4 +1,4 @@
-"""ASGI application of a node. Every node serves requests; nodes that do not lead forward them to the leader.
+"""ASGI application of a node. All nodes serve requests; nodes that do not lead forward them to the leader.
 
 Starlette is imported only when an application is created, so that no other part of the engine needs it.
 """
@@ -79,16 +79,16 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Default headers of all responses: browsers must not guess content types or expose responses to other sites."""
+"""Default headers of all responses. Browsers must not guess content types or expose responses to other sites."""
 
 
 def application(
     agent: Agent, *, signed: bool, policy: AuthPolicy = access.LOCAL, joining: Joining | None = None
 ) -> Any:
-    """Return the ASGI application of one port of a node.
+    """Return the ASGI application of a port.
 
     ``signed`` is True on the member port, where requests need the cluster's signature, and False on the ports of REST
-    v2. ``joining`` handles requests of joining nodes on the member port; ``None`` for no such requests.
+    v2. ``joining`` handles requests of joining nodes on the member port, if any.
     """
     from starlette import routing
     from starlette.applications import Starlette
@@ -109,7 +109,7 @@ def application(
 
 
 def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -> Callable[[Request], Awaitable[Any]]:
-    """Return the request handler of a route. On the member port, users may send unsigned v1 requests."""
+    """Return the request handler of a route. On the member port, users can send unsigned v1 requests."""
 
     async def answered(request: Request) -> Any:
         from starlette.responses import Response

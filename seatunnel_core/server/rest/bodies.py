@@ -1,4 +1,4 @@
-"""Request bodies with limits of size and time, and with an unambiguous length."""
+"""Request bodies with limits for size and time, and with an unambiguous length."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ _READ = "seatunnel_body_read"
 
 
 def require_one_length(request: Request) -> None:
-    """Reject a request with two length headers: a proxy may have used the other one (request smuggling)."""
+    """Reject a request with two length headers. A proxy may have used the other one (request smuggling)."""
     if "content-length" in request.headers and "transfer-encoding" in request.headers:
         raise RequestError(
             "the request has both Content-Length and Transfer-Encoding: send one of them", reason="two_lengths"
@@ -20,7 +20,7 @@ def require_one_length(request: Request) -> None:
 
 
 async def received(request: Request, most: int) -> bytes:
-    """Return the body of a request; reject one that is too large (at once if its length is stated) or too slow."""
+    """Return the body of a request. Reject it if it is too large (immediately if its length is given) or too slow."""
     stated = request.headers.get("content-length", "0")
     if not stated.isdigit() or len(stated) > 15 or int(stated) > most:
         raise _too_large(most)

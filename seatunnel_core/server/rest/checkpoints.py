@@ -13,7 +13,7 @@ from seatunnel_storage_api.layout import require_job_id
 
 
 async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[Any]], list[Any]]:
-    """Return a job's stored pipelines, its recent checkpoints while it runs, and the status of its pipelines."""
+    """Return a job's stored pipelines, its recent checkpoints if it is running, and the status of its pipelines."""
     state = agent.require_state()
     require_job_id(job_id)
     job = state.job(job_id)

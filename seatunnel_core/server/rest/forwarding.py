@@ -1,7 +1,7 @@
 """Forwarding of user requests to the leader.
 
-A leader that has received a request may hang and be replaced. So the leader is determined when the request is sent,
-and forwarding stops as soon as that leader is replaced or the client disconnects.
+A leader that received a request may hang and be replaced. Therefore, the leader is determined when the request is sent,
+and forwarding stops as soon as this leader is replaced or the client disconnects.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ FORWARDED = "x-seatunnel-forwarded"
 """Query parameter that marks a forwarded request, which is not forwarded again."""
 
 LOOK_S = 0.25
-"""Interval between two checks of whether the leader of a pending request still leads, in seconds."""
+"""Interval between two checks that the leader of a pending request still leads, in seconds."""
 
 
 async def forwarded(agent: Agent, request: Request, target: str, body: bytes) -> tuple[int, bytes, str]:
-    """Forward a request; return the status, body and content type of the leader's response.
+    """Forward a request, and return the status, body and content type of the leader's response.
 
-    ``target`` is the path and query on the member port. A ``GET`` request is repeated when its leader is replaced.
+    ``target`` is the path and query on the member port. A ``GET`` request is repeated if its leader is replaced.
 
     Raises:
-        RequestError: There is no leader, it does not respond, or it was replaced while it had the request.
+        RequestError: There is no leader, it does not respond, or it was replaced while it processed the request.
         ClientDisconnect: The client disconnected.
     """
     target += f"{'&' if '?' in target else '?'}{FORWARDED}=1"
@@ -72,6 +72,6 @@ async def _answer_of(agent: Agent, leader: str, request: Request, target: str, b
 
 
 async def _client_left(request: Request) -> None:
-    """Wait until the client disconnects. The request's body was already received."""
+    """Wait until the client disconnects. The body of the request must already be received."""
     if (await request.receive())["type"] != "http.disconnect":
         await asyncio.Event().wait()  # the server does not report disconnects

@@ -50,7 +50,7 @@ async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
 
 @ROUTES.post("/internal/v1/orders", most_bytes=LARGEST_BODY)
 async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
-    """Carry out orders, unless the leader disconnected while this process was paused; it repeats valid orders."""
+    """Execute orders, unless the leader disconnected while this process was paused. The leader repeats valid orders."""
     for _ in range(2):
         await asyncio.sleep(0)  # end of file is read after the connection's data
     if await request.is_disconnected():

@@ -1,4 +1,4 @@
-"""Job lists as JSON: filtered, sorted and paged. Encoded in slices, so that other requests can run in between."""
+"""Job lists as JSON: filtered, sorted and paged. They are encoded in slices, so that other requests run in between."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ SLICE_S = 0.002
 """Maximum time for encoding without yielding to the event loop, in seconds."""
 
 LONG = 200
-"""Number of entries above which lists are encoded one at a time, to limit the time for which the loop is blocked."""
+"""Number of entries above which lists are encoded one at a time. This limits the time for which the loop is blocked."""
 
 MOST_ROWS = 10_000
 ROWS = 10
@@ -29,7 +29,7 @@ PAGING = (
 
 
 async def listed(agent: Agent, request: Request, values: Sequence[Value], shown: Callable[[Value], Any]) -> Any:
-    """Return the response with all values or one page of them, each converted by ``shown``."""
+    """Return the response with all values or with one page of them, each converted by ``shown``."""
     from starlette.responses import Response
 
     paged = request.query_params.get("page")

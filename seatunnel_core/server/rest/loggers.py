@@ -1,4 +1,4 @@
-"""Endpoints for logger levels, of one node or all: they apply to agent and worker processes until these end."""
+"""Endpoints for logger levels of one node or all nodes. Levels apply to agent and worker processes until these end."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ async def _answer(agent: Agent, request: Request, method: str, level: str) -> An
 
 
 async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
-    """Return the response of a node; a failure becomes part of the response."""
+    """Return the response of a node. A failure is included in the response."""
     body = json.dumps({"method": method, "name": name, "level": level}).encode()
     try:
         if node == agent.address:

@@ -1,7 +1,7 @@
 """Endpoints for log files: list and read the files of all nodes through any node.
 
-A file is sent as plain text: complete, in pieces; as a range of at most one piece; or followed as it grows, until the
-client disconnects. One piece is in memory at a time.
+A file is sent as plain text: as a whole, in pieces; as a range of at most one piece; or followed as it grows, until the
+client disconnects. Only one piece is in memory at a time.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ FOLLOW_S = 0.5
 """Interval between two reads of a followed file, in seconds."""
 
 MOST_FOLLOWED = 64
-"""Maximum number of files that are followed through one node; further clients have to request ranges."""
+"""Maximum number of files that are followed through a node. Further clients have to request ranges."""
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII)
 _PLAIN = "text/plain; charset=utf-8"
@@ -60,7 +60,7 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     other_kinds=("text/html", "text/plain"),
 )
 async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
-    """Return a file if the path ends with a file's name, else the list of a job's files."""
+    """Return a file if the path ends with a file name; otherwise the list of a job's files."""
     name = str(request.path_params["name"])
     return await (_log(agent, request, body) if is_log_name(name) else _list(agent, request, name))
 
@@ -145,7 +145,7 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
 
 
 async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], headers: dict[str, str]) -> Any:
-    """Return a range of a file; if it is longer than one piece, only its beginning, as stated in the headers."""
+    """Return a range of a file. If it is longer than a piece, only its beginning is returned, as the headers show."""
     from starlette.responses import Response
 
     if wanted[3] is not None:
@@ -161,7 +161,7 @@ async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], head
 
 
 async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file up to its size at the time of the request, or less if it was rotated meanwhile."""
+    """Yield a file up to its size at the time of the request; less if it was rotated meanwhile."""
     size = piece.size_bytes
     while piece.content:
         yield piece.content
@@ -169,7 +169,7 @@ async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterat
 
 
 async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file and later additions to it; after a rotation, continue with the beginning of the new file."""
+    """Yield a file and additions to it. After a rotation, continue with the beginning of the new file."""
     agent.logs.followed += 1
     try:
         while True:

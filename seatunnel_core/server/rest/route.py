@@ -20,7 +20,7 @@ Handler = Callable[[Agent, Request, Any], Awaitable[Any]]
 
 
 SMALL_BODY = 256 * 1024
-"""Maximum size of a body without a job, in bytes: such bodies are parsed in the event loop."""
+"""Maximum size of a body without a job, in bytes. These bodies are parsed in the event loop."""
 
 
 @frozen
@@ -46,7 +46,7 @@ Needs = Callable[[Request], Collection[Permission]]
 """Function that returns the permissions that a request needs. They are checked before its body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
-"""Function that parses a body before it is passed to the handler; used for bodies that take long to parse."""
+"""Function that parses a body before the handler is called. Used for bodies that take long to parse."""
 
 
 BodyNeeds = Callable[[Any], Collection[Permission]]
@@ -54,7 +54,7 @@ BodyNeeds = Callable[[Any], Collection[Permission]]
 
 
 def looking(_request: Request) -> Collection[Permission]:
-    """Return the permission ``look``, which every request needs by default."""
+    """Require the permission ``look``, which is the default for all requests."""
     return (Permission.LOOK,)
 
 
@@ -106,22 +106,22 @@ class Route:
 
 
 class Routes(list[Route]):
-    """The endpoints of a module. Decorators add their functions; ``common`` are default arguments of ``Route``."""
+    """Endpoints of a module. Decorators add functions; ``common`` contains default arguments of ``Route``."""
 
     def __init__(self, **common: Any) -> None:
         super().__init__()
         self._common = common
 
     def get(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
-        """Return the decorator that adds an endpoint for GET; it takes the arguments of ``Route``."""
+        """Return a decorator that adds an endpoint for GET, with the arguments of ``Route``."""
         return partial(self._added, "GET", path, summary, more)
 
     def post(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
-        """Return the decorator that adds an endpoint for POST."""
+        """Return a decorator that adds an endpoint for POST."""
         return partial(self._added, "POST", path, summary, more)
 
     def delete(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
-        """Return the decorator that adds an endpoint for DELETE."""
+        """Return a decorator that adds an endpoint for DELETE."""
         return partial(self._added, "DELETE", path, summary, more)
 
     def _added(self, method: str, path: str, summary: str, more: Mapping[str, Any], handler: Handler) -> Handler:
@@ -130,12 +130,12 @@ class Routes(list[Route]):
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as JSON. Unpaired surrogates, which requests and jobs may contain, become question marks."""
+    """Encode a value as JSON. Unpaired surrogates, which requests and jobs may contain, become question marks."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
 
 def json_value(body: bytes) -> Any:
-    """Return the JSON value of a body; raise ``RequestError`` for an empty or invalid one."""
+    """Parse the JSON value in a body. Raise RequestError if the body is empty or invalid."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     try:
@@ -145,7 +145,7 @@ def json_value(body: bytes) -> Any:
 
 
 def json_block(body: bytes) -> Mapping[str, Any]:
-    """Return the JSON object of a body; raise ``RequestError`` for any other value."""
+    """Parse the JSON object in a body. Raise RequestError for any other value."""
     value = json_value(body)
     if not isinstance(value, Mapping):
         raise RequestError("Invalid JSON format in request body.", reason="invalid_json")
@@ -153,7 +153,7 @@ def json_block(body: bytes) -> Mapping[str, Any]:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Return a boolean query parameter, as ``truth`` does."""
+    """Return a boolean query parameter; see ``truth``."""
     return truth(request.query_params, name)
 
 
@@ -167,7 +167,7 @@ def truth(values: Mapping[str, Any], name: str) -> bool:
 
 
 def number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
-    """Return an integer query parameter; raise ``RequestError`` for an invalid one."""
+    """Return an integer query parameter. Raise RequestError if it is invalid."""
     text = request.query_params.get(name, "")
     try:
         value = int(text) if text else default

@@ -91,5 +91,5 @@ JOB = either(
 
 
 def paged(each: Shape) -> Shape:
-    """Return the schema of a list, or of a page of it."""
+    """Return the schema of a list, or of one page of it."""
     return either(items(each), block({"data": items(each), "total": WHOLE}))

@@ -73,7 +73,7 @@ def _how(entry: Mapping[str, Any]) -> DesiredState:
 
 
 async def _jobs(agent: Agent, body: bytes) -> Any:
-    """Return the jobs of a list, which is parsed in a separate process, so that other requests need not wait."""
+    """Parse the jobs of a list in a separate process, so that other requests do not wait."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     return await agent.planner.split(_decoded(body))
@@ -139,7 +139,7 @@ async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
-    """Return name and content of the form's file ``config_file``, and the values of its field ``variables``."""
+    """Return the name and content of the form's file ``config_file``, and the values of its field ``variables``."""
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -216,7 +216,7 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job durably; return its ID and name, or the active job's ID and name if it is the same job."""
+    """Accept a job durably, and return its ID and name. If the same job is already active, return its ID and name."""
     require_job_id(job_id)
     agent.require_state()  # otherwise the leader plans it
     job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}
@@ -263,7 +263,7 @@ def _writable(name: str) -> bool:
     most_bytes=LARGEST_BODY,
 )
 async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
-    """Accept jobs in order. If one is rejected, its error lists the jobs that were accepted before it."""
+    """Accept jobs in order. If a job is rejected, its error lists the jobs that were accepted before it."""
     accepted: list[dict[str, Any]] = []
     for number, entry in enumerate(jobs, 1):
         try:

@@ -1,4 +1,4 @@
-"""Decisions: changes of the state, and orders to the members' worker processes."""
+"""Scheduling decisions: changes of the state, and orders to the members' worker processes."""
 
 from collections.abc import Mapping
 
@@ -69,7 +69,7 @@ class Close:
 
 @frozen
 class Kill:
-    """Order to a member to kill a worker process because of a job that does not end; other jobs resume elsewhere."""
+    """Order to a member to kill a worker process with a job that does not end. Its other jobs resume elsewhere."""
 
     member: str
     host: str
@@ -83,9 +83,9 @@ Order = Open | Start | Stop | Forget | Close | Kill
 
 @frozen(kw_only=True)
 class Decisions:
-    """Decisions to carry out now, each part in its order."""
+    """Decisions to execute now, each group in its order."""
 
     changes: tuple[Change, ...] = ()
     orders: tuple[Order, ...] = ()
     reasons: Mapping[str, str] = field(factory=dict)
-    """Reasons for waiting, by job without a worker process."""
+    """Reasons for waiting by job, for jobs without a worker process."""

@@ -1,4 +1,4 @@
-"""Decisions on jobs that have a worker process, based on the report of its member."""
+"""Decisions on jobs that have a worker process, based on the reports of its member."""
 
 from attrs import evolve
 
@@ -20,29 +20,29 @@ from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, Vi
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
-"""Time from the cancellation until a job is stopped without a last checkpoint, in seconds."""
+"""Time after the cancellation of a job when it is stopped without a last checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
-"""Time from the cancellation of a job until its worker process is killed, in seconds."""
+"""Time after the cancellation of a job when its worker process is killed, in seconds."""
 
 TAKE_OVER_S = 10.0
-"""Time for a newly assigned worker process to take a cancelled job over from an unreachable one, in seconds."""
+"""Time for a new worker process to take over a cancelled job from an unreachable one, in seconds."""
 
 PLAN_LIMIT_S = 600.0
-"""Time limit for claiming and planning a job, in seconds; then it fails."""
+"""Time limit for claiming and planning a job, in seconds, after which the job fails."""
 
 LONG_LIFE_S = 600.0
-"""Run time of a job after which the end of its worker process is not attributed to it, in seconds."""
+"""Run time of a job from which the end of its worker process is not attributed to the job, in seconds."""
 
 MOST_DEATHS = 6
-"""Maximum number of consecutive worker processes that may end, without their agent, while they run a job."""
+"""Maximum number of consecutive worker processes that may end while they run a job and their agent keeps running."""
 
 ALONE_S = 60.0
 """Run time in a dedicated process after which a suspect job returns to the shared process, in seconds."""
 
 
 def own_boot(record: JobRecord) -> str:
-    """Return the boot id of a job's dedicated worker process, unique for each attempt."""
+    """Return the boot ID of a job's dedicated worker process. It is unique for each attempt."""
     return f"{record.job_id}-{record.attempt}"
 
 
@@ -77,7 +77,7 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
 
 
 def orders_to_orphans(view: View) -> list[Order]:
-    """Return the orders that remove orphaned jobs and processes; worker processes of hanging orphans are killed."""
+    """Return the orders that remove orphaned jobs and processes. Worker processes with hanging orphans are killed."""
     found: list[Order] = []
     for address, member in view.members.items():
         for host in () if member.known is None else member.known.hosts:
@@ -93,7 +93,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs in worker processes to which no record refers, even in outdated reports, by stable keys."""
+    """Return the jobs in worker processes that no record refers to, by stable keys, even from outdated reports."""
     found = {}
     for address, member in view.members.items():
         for host in () if member.lost or member.report is None else member.report.hosts:
@@ -133,7 +133,7 @@ def _give_up(view: View, record: JobRecord) -> Change | None:
 
 
 def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
-    """Return the order to start a job's dedicated worker process, or the record that it exists."""
+    """Return the order to start a job's dedicated worker process; if the process exists, the record of this."""
     boot = own_boot(record)
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))  # it never got the order to start the job
@@ -143,9 +143,10 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
 
 
 def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
-    """Release a job whose worker process has ended; end the job if it is cancelled or lost too many processes.
+    """Release a job after its worker process ended. End the job if it is cancelled or has lost too many processes.
 
-    A process whose end was not ``seen`` by its agent was lost with its node, which is not attributed to the job.
+    If the agent of the process did not see its end (``seen`` is False), the process was lost with its node. This is not
+    attributed to the job.
     """
     if record.wanted in CANCELLED:  # not attributed to the job: it may have been killed because the job did not end
         if view.may_end(record):

@@ -1,4 +1,4 @@
-"""State of the leader's communication with one member: polls, reports and orders. Times are the leader's."""
+"""State of the leader's communication with a member: polls, reports and orders. All times are the leader's."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from seatunnel_core.server.scheduling.view import Member
 POLL_S = 0.25
 
 AGAIN_S = 0.25
-"""Minimum interval between identical orders, in seconds, because it takes time to carry them out."""
+"""Minimum interval between identical orders, in seconds, because their execution takes time."""
 
 REFUSED_S = 1.0
-"""Period of refused connections after which a member is considered lost, in seconds: its agent has ended."""
+"""Time of refused connections after which a member is considered lost, in seconds, because its agent has ended."""
 
 
 @frozen
@@ -22,7 +22,7 @@ class Question:
 
     began: float
     rounds: int
-    """Number of completed rounds of orders before the request; -1 if a round was in progress."""
+    """Number of rounds of orders completed before the request; -1 if a round was in progress."""
 
 
 @define(eq=False)
@@ -50,7 +50,7 @@ class MemberLink:
 
     @property
     def clock(self) -> float:
-        """The member's clock at the time of the report; 0 without a report."""
+        """Clock of the member at the time of its report; 0 without a report."""
         return 0.0 if self.report is None else self.report.clock
 
     def is_due(self, now: float) -> bool:
@@ -58,12 +58,12 @@ class MemberLink:
         return not self.asking and (self._rounds != self._rounds_shown or now - self._asked_at >= POLL_S)
 
     def ask(self, now: float) -> Question:
-        """Start a request; call ``answered`` or ``failed`` later."""
+        """Start a request. Its end must be reported with ``answered`` or ``failed``."""
         self.asking, self._asked_at = True, now
         return Question(now, -1 if self.ordering else self._rounds)
 
     def answered(self, question: Question, report: MemberReport) -> bool:
-        """Record a report; return True if it differs from the previous one."""
+        """Record a report. Return True if it differs from the previous one."""
         self.asking, self._failing_since, self._refused_since = False, None, None
         if self.ordering or question.rounds != self._rounds:
             return False  # the report may be older than the orders
@@ -81,7 +81,7 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return True if the orders must be sent now, and start a round, which ``told`` ends."""
+        """Return True if the orders must be sent now. This starts a round, which ``told`` ends."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now
@@ -93,7 +93,7 @@ class MemberLink:
         self._rounds += 1
 
     def member(self, now: float, timeout_s: float) -> Member:
-        """Return the member's state for decisions; it is lost after ``timeout_s`` of silence."""
+        """Return the member's state for decisions. The member is lost after ``timeout_s`` without a response."""
         failing, refused = self._failing_since, self._refused_since
         is_refused = refused is not None and now - refused > REFUSED_S
         lost = is_refused or (failing is not None and now - failing > timeout_s)

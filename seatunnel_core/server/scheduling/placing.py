@@ -1,7 +1,7 @@
-"""Placement of jobs without a worker process, on members with matching tags and free slots; else reasons for waiting.
+"""Placement of waiting jobs on members with matching tags and free slots.
 
 Slots are counted over all nodes that may run a job, and are never stored: the free slots are those that members offer
-minus those that placed jobs hold. A job runs in one worker process, regardless of the number of its slots.
+minus those that placed jobs use. A job runs in one worker process, regardless of the number of its slots.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,30 +13,30 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutive worker processes that a job may crash before it gets a dedicated one."""
+"""Number of consecutive worker processes that end while running a job, after which it gets a dedicated process."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
 
 HEAD_PATIENCE_S = 60.0
-"""Waiting time after which later jobs no longer overtake a job, in seconds, if the cluster has enough slots for it."""
+"""Waiting time after which no later job may overtake a job, in seconds, if the cluster has enough slots for it."""
 
 LONGEST_PAUSE_S = 60.0
 
 
 @frozen(kw_only=True)
 class Slots:
-    """Number of slots of a set of members."""
+    """Slots of a set of members."""
 
     total: int
-    """Number of slots; 0 if slots are dynamic, which are not counted."""
+    """Number of slots; 0 for dynamic slots, which are not counted."""
 
     free: int
     starting: bool = False
-    """True if slots are counted, but all worker processes that offer slots are still starting."""
+    """True if slots are counted but all worker processes that offer slots are still starting."""
 
     def take(self, wanted: int) -> bool:
-        """Return True if this number of slots is free, or slots are not counted."""
+        """Return True if this number of slots is free, or if slots are dynamic."""
         return not self.starting and (self.total == 0 or self.free >= wanted)
 
 
@@ -46,14 +46,14 @@ def slots_of(view: View, tags: Mapping[str, str]) -> Slots:
 
 
 def has_tags(view: View, address: str, tags: Mapping[str, str]) -> bool:
-    """Return True if a responding member has all tags."""
+    """Return True if a member responds and has all tags."""
     member = view.members[address]
     report = None if member.lost else member.report
     return report is not None and all(report.tags.get(key) == text for key, text in tags.items())
 
 
 class _Room:
-    """Capacity of the members in a view, minus the assignments of this step."""
+    """Free capacity of the members, reduced by each assignment of this step."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -74,10 +74,10 @@ class _Room:
             counts[record.host] = counts.get(record.host, 0) + more
 
     def slots(self, addresses: Sequence[str]) -> Slots:
-        """Return the total of the slots of these members; dynamic if one member has dynamic slots.
+        """Return the slots of these members together. They are dynamic if any of the members has dynamic slots.
 
         A worker node shared by several members counts once. Members that are starting or have not responded yet offer
-        no slots, but their jobs still occupy some.
+        no slots, but their jobs still use slots.
         """
         offering = [address for address in addresses if self._offered(address) is not None]
         if not offering and any(self._counts(address) for address in addresses):
@@ -98,7 +98,7 @@ class _Room:
         return {} if report is None else report.workers
 
     def _counts(self, address: str) -> bool:
-        """Return True if the member will offer a fixed number of slots instead of dynamic ones."""
+        """Return True if the member will offer a fixed number of slots."""
         report = self.view.members[address].report
         return report is not None and report.offered > 0
 
@@ -121,7 +121,7 @@ class _Room:
 
 
 def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[str, str]]:
-    """Return the changes of jobs without a worker process, in submission order, and the reasons why others wait."""
+    """Return the changes for jobs without a worker process, in submission order, and the reasons why others wait."""
     room, changes, reasons = _Room(view), list[Change](), dict[str, str]()
     for record in waiting:
         ended = _end(view, record)
@@ -139,7 +139,7 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 
 def _end(view: View, record: JobRecord) -> End | None:
-    """Return the end of a waiting job that is to be stopped; ``None`` otherwise, or if a lost process may run it."""
+    """Return the end of a waiting job that must stop; ``None`` for other jobs, or if a lost process may run it."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:
@@ -183,7 +183,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
 
 
 def _pause_s(record: JobRecord) -> float:
-    """Return the pause before the next attempt of a job after its worker processes have ended, in seconds."""
+    """Return the delay of the next attempt of a job after its worker processes have ended, in seconds."""
     further = record.deaths - SUSPECT_DEATHS
     return 0.0 if further < 0 else min(2.0**further, LONGEST_PAUSE_S)
 
@@ -200,7 +200,7 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
 
 
 def _has_remains(view: View, address: str, job_id: str) -> bool:
-    """Return True if a member still runs an earlier submission of a job; attempt numbers do not distinguish them."""
+    """Return True if a member still runs an earlier submission of a job. Attempt numbers do not show this."""
     report = view.members[address].known
     hosts = () if report is None else report.hosts
     return any(host.name == job_id or (host.status and host.status.job(job_id)) for host in hosts)
@@ -214,7 +214,7 @@ def _shared_boot(view: View, address: str) -> str:
 
 
 def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[str]) -> Change | str:
-    """Handle a job without enough free slots: it waits, and reserves slots after a while, or is rejected."""
+    """Decide on a job without enough free slots. It is rejected, or waits and reserves slots after some time."""
     wanted, every = view.requirements_of(record.job_id).slots, room.slots(pool)
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
     reason = f"it needs {wanted} slots, but only {max(0, every.free)} of {every.total} are free"

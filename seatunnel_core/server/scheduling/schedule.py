@@ -7,7 +7,7 @@ from seatunnel_core.server.scheduling.view import View
 
 
 def decide(view: View) -> Decisions:
-    """Return the decisions for a view. Call this after each change; a lost decision is returned again."""
+    """Return the decisions for a view. Call this after each change; lost decisions are returned again."""
     records = sorted(view.jobs.values(), key=lambda each: (each.submitted_at, each.job_id))
     changes: list[Change] = []
     orders: list[Order] = []

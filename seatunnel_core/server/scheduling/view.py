@@ -1,4 +1,4 @@
-"""The leader's view of the cluster, on which decisions are based."""
+"""The leader's view of the cluster, from which decisions are made."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ class Member:
     """Latest report; ``None`` before the first report to this leader."""
 
     lost: bool = False
-    """True if the member was silent for too long, so that its jobs are assigned to other members."""
+    """True if the member did not respond for too long. Its jobs are then assigned to other members."""
 
     busy: bool = False
     """True if the report may not reflect the last orders yet."""
@@ -45,7 +45,7 @@ class Member:
 
 @frozen(kw_only=True)
 class View:
-    """Knowledge of the leader at one moment. Durations are measured by the leader's clock, and are not stored."""
+    """State of the cluster as known to the leader. Durations are measured with the leader's clock and not stored."""
 
     jobs: Mapping[str, JobRecord]
     members: Mapping[str, Member]
@@ -60,13 +60,13 @@ class View:
     """True if jobs without free slots wait instead of being rejected."""
 
     stopping_s: Mapping[str, float] = field(factory=dict)
-    """Time since a job's stop was requested, by job."""
+    """Time since the stop of a job was requested, by job."""
 
     waiting_s: Mapping[str, float] = field(factory=dict)
-    """Waiting time, by job without a worker process."""
+    """Waiting time by job, for jobs without a worker process."""
 
     placed_s: Mapping[str, float] = field(factory=dict)
-    """Time since the assignment of this attempt, by job with a worker process."""
+    """Time since this attempt was assigned, by job with a worker process."""
 
     orphaned_s: Mapping[str, float] = field(factory=dict)
     """Time since a job was orphaned, by key of ``following.orphaned_jobs``."""
@@ -79,7 +79,7 @@ class View:
         return self.requirements.get(job_id, Requirements())
 
     def released(self, record: JobRecord, *, deaths: int, cause: str) -> JobRecord:
-        """Return the record of a job that lost its worker process and waits for another one; users see ``cause``."""
+        """Return the record of a job that lost its worker process and waits for another; users see ``cause``."""
         state = JobState.CANCELING if record.wanted in CANCELLED else JobState.PENDING
         return evolve(
             record,
@@ -107,9 +107,9 @@ class View:
         return with_attempt(record.past, ended)
 
     def may_end(self, record: JobRecord) -> bool:
-        """Return True if a cancelled job without a known worker process can be recorded as ended.
+        """Return True if a cancelled job without a known worker process may be recorded as ended.
 
-        If an unreachable process may still run it, this is only possible after ``GIVE_UP_AFTER_S``.
+        If an unreachable process may still run the job, this is only allowed after ``GIVE_UP_AFTER_S``.
         """
         return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 

@@ -1,7 +1,7 @@
-"""``python bound.py PARENT COMMAND…``: execute the command, which is killed when the process ``PARENT`` ends.
+"""``python bound.py PARENT COMMAND…``: execute a command that is killed when the process ``PARENT`` ends.
 
-Linux sends the signal no matter how the parent ends, and the setting survives ``exec``. This file is executed by its
-path, so it imports only the standard library.
+Linux sends the signal regardless of how the parent ends, and the setting survives ``exec``. This file is executed by
+its path, so it imports only the standard library.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Bind this process to its parent, and execute the command."""
+    """Bind this process to its parent, and then execute the command."""
     parent, command = int(sys.argv[1]), sys.argv[2:]
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() == parent:  # otherwise the parent ended before the setting took effect

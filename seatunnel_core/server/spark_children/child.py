@@ -1,4 +1,4 @@
-"""Supervised child process of an agent: a JVM that is restarted when it dies."""
+"""Supervised child process of an agent: a JVM that is restarted when it ends."""
 
 import contextlib
 import importlib.util
@@ -22,10 +22,10 @@ from seatunnel_core.spark.starting.settings import cache_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Minimum and maximum of the restart pause, in seconds; it doubles with each death soon after a start."""
+"""Minimum and maximum restart delay, in seconds. It doubles each time the process ends soon after its start."""
 
 STEADY_S = 60.0
-"""Run time after which the pause is reset, in seconds."""
+"""Run time after which the restart delay is reset, in seconds."""
 
 _END_S = 5.0
 _MEMORY = "192m"
@@ -37,7 +37,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 @define(eq=False, repr=False)
 class Child:
-    """A supervised Spark process. Call ``supervise`` often from one thread; the end of the thread kills the process."""
+    """A supervised Spark process. Call ``supervise`` often from one thread: its end kills the process."""
 
     _name: str
     _arguments: Callable[[], Sequence[str]]
@@ -49,7 +49,7 @@ class Child:
     _start_at: float = field(default=0.0, init=False)
     _pause_s: float = field(default=LEAST_PAUSE_S, init=False)
     deaths: int = field(default=0, init=False)
-    """Number of consecutive deaths soon after a start."""
+    """Number of consecutive times that the process ended soon after its start."""
 
     @property
     def pid(self) -> int:
@@ -88,19 +88,19 @@ class Child:
         logger.info("started %s (%d)", self._name, self.pid)
 
     def kill(self) -> None:
-        """Kill the child, which also ends its executors, and wait for its end."""
+        """Kill the child, which also ends its executors, and wait until it has ended."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def terminate(self) -> None:
-        """Send SIGTERM to the child; ``end`` waits for it."""
+        """Send SIGTERM to the child. ``end`` waits for it."""
         if self._process is not None:
             self._process.terminate()
 
     def end(self) -> None:
-        """Terminate the child and wait for its end; kill it if it takes too long."""
+        """Terminate the child and wait until it has ended. Kill it if it takes too long."""
         process, self._process = self._process, None
         if process is None:
             return

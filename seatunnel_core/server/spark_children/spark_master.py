@@ -1,7 +1,7 @@
-"""Spark master of a node with role ``master``: a child process of its agent, only for the node's worker processes.
+"""Spark master of a node with role ``master``: a child process of its agent, used only by the node's worker processes.
 
-After a crash, the Spark master is restarted at the same address from the state in a local folder. Spark workers and
-worker processes register again, without affecting their tasks. Spark masters share no folders and do not fail over.
+After a crash, the Spark master is restarted at the same address with its state from a local folder. Spark workers and
+worker processes register again, and their tasks continue. Spark masters share no folders and do not fail over.
 """
 
 import http.client
@@ -23,10 +23,10 @@ from seatunnel_core.server.spark_children.run_folder import run_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 WORKER_TIMEOUT_S = 10
-"""Time after which a silent Spark worker is lost with its executors, in seconds; it reports four times as often."""
+"""Time without reports after which a Spark worker is lost with its executors, in seconds."""
 
 _MOST_QUICK_DEATHS = 3
-"""Number of consecutive exits soon after a start before another port is used: another process may have this one."""
+"""Number of consecutive exits soon after a start, after which another port is used, because this one may be taken."""
 
 
 @frozen(kw_only=True)
@@ -42,7 +42,7 @@ class MasterState:
 
 
 class SparkMaster:
-    """Spark master of one node. Call ``supervise`` and ``end`` from one thread; ``state`` may block in another."""
+    """Spark master of a node. Call ``supervise`` and ``end`` from one thread. ``state`` may block in another thread."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         assert config.secret is not None, "node_config rejects a master without a secret"
@@ -64,11 +64,11 @@ class SparkMaster:
 
     @property
     def has_begun(self) -> bool:
-        """True once it has listened. Workers that connect earlier only retry after ten seconds."""
+        """True after the Spark master has listened once. Workers that connect earlier only retry after ten seconds."""
         return self._listens
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Create the folder; keep the address if ``goes_on``, because a worker process of an earlier agent is alive."""
+        """Create the folder. If ``goes_on``, keep the address, because an earlier agent's worker process is running."""
         before = self._ports_before() if goes_on else None
         if before is None:
             self._begin_anew()
@@ -92,7 +92,7 @@ class SparkMaster:
             return None
 
     def supervise(self) -> bool:
-        """Keep the Spark master alive; return False if its address has changed, so that worker processes lose it."""
+        """Keep the Spark master running. Return False if its address has changed and worker processes lose it."""
         moved = self._child.deaths >= _MOST_QUICK_DEATHS and not self._child.pid
         if moved:
             logger.warning("the Spark master keeps ending at %s: starting it at another address", self.url)
@@ -154,7 +154,7 @@ def _state(block: Any) -> MasterState | None:
 
 
 def _takes_connections(host: str, port: int) -> bool:
-    """Return True if a process listens at a local address; this does not block."""
+    """Return True if a process listens at a local address. This does not block."""
     try:
         socket.create_connection((host, port), timeout=0.1).close()
     except OSError:

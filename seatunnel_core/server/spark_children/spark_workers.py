@@ -22,7 +22,7 @@ from seatunnel_core.server.spark_children.spark_master import WORKER_TIMEOUT_S
 logger = logging.getLogger("seatunnel.cluster")
 
 PYTHON = "seatunnel-python"
-"""Command with which executors start Python. Local to each node, so that installation paths may differ."""
+"""Command by which executors start Python. It is local to each node, so that installation paths may differ."""
 
 DAEMON = "seatunnel_executor_daemon"
 """Module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
@@ -41,11 +41,11 @@ class Place:
     """Address of the process's node."""
 
     host: str
-    """Name of the process on its node; empty for the shared one."""
+    """Name of the process on its node; empty for the shared process."""
 
 
 def resource_of(host: str) -> str:
-    """Return the name of the resource that Spark workers offer only to the executors of one worker process.
+    """Return the name of the Spark resource that reserves Spark workers for the executors of one worker process.
 
     Without it, the first application would get the cores of all Spark workers, and others would wait forever.
     """
@@ -75,7 +75,7 @@ class SparkWorkers:
         script.chmod(0o700)
 
     def supervise(self, places: Collection[Place]) -> None:
-        """Keep one Spark worker alive for each worker process, and stop the Spark workers of ended processes."""
+        """Keep a Spark worker running for each worker process, and stop the Spark workers of ended processes."""
         for place in set(self._children) - set(places):
             logger.info("ending the Spark worker for %s: its worker process has ended", _described(place))
             self._children.pop(place).kill()
@@ -137,5 +137,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return this machine's memory, which each Spark worker may use; executor memory is configured separately."""
+    """Return the memory of this machine, all of which each Spark worker may use. Executors have their own limit."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

@@ -1,1 +1,1 @@
-"""State of a cluster: records of jobs, in a durable store that is fenced by terms."""
+"""State of a cluster: job records in a durable store that rejects writes of older terms."""

@@ -1,4 +1,4 @@
-"""The leader's view of the cluster's state: jobs by id, and the bounded history of ended jobs."""
+"""The cluster's state on the leader: jobs by ID, and the bounded history of ended jobs."""
 
 import logging
 import threading
@@ -14,10 +14,10 @@ from seatunnel_core.server.state.store import Lease
 logger = logging.getLogger("seatunnel.cluster")
 
 MOST_HISTORY = 10_000
-"""Maximum number of ended jobs; the oldest are dropped first."""
+"""Maximum number of ended jobs in the history. The oldest are removed first."""
 
 SEALED = "sealed"
-"""Key of an entry that exists while records are encrypted; earlier versions ignore it."""
+"""Key of an entry that exists while records are encrypted. Earlier versions ignore it."""
 
 _KEYS_SHOWN = 5
 
@@ -29,15 +29,15 @@ class Snapshot:
     jobs: Mapping[str, JobRecord]
     history: Mapping[str, EndedJob]
     problems: Mapping[str, str] = field(factory=dict)
-    """Errors of unreadable values, by key of the entry. These values are kept unchanged."""
+    """Errors of unreadable values by key of the entry. These values are kept unchanged."""
 
     key_ids: Mapping[str, str] = field(factory=dict)
-    """Ids of the encryption keys of readable values, by key of the entry."""
+    """IDs of the encryption keys of readable values by key of the entry."""
 
 
 @frozen
 class History:
-    """Ended jobs by state, ordered by their ends."""
+    """Ended jobs by state, in the order of their ends."""
 
     all: tuple[EndedJob, ...]
     _by_state: Mapping[JobState, tuple[EndedJob, ...]]
@@ -83,7 +83,7 @@ def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
 
 
 class ClusterState:
-    """The leader's view of the state. A change becomes visible only when it is durable.
+    """The cluster's state on the leader. A change becomes visible only when it is durable.
 
     Thread-safe; changes are made one at a time. They raise ``DeposedError`` or ``StateUnavailableError`` if they are
     not acknowledged. Ended jobs are kept for ``expire_s`` seconds, at most ``most_history`` of them.
@@ -155,7 +155,7 @@ class ClusterState:
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
-        """Rewrite up to ``most`` records that are not encrypted as currently configured; return their number."""
+        """Rewrite up to ``most`` records that are not encrypted as configured now. Return their number."""
         with self._changing:
             wanted = self._key_id()
             records: list[JobRecord | EndedJob] = [*self._jobs.values(), *self._history.values()]
@@ -180,7 +180,7 @@ class ClusterState:
                 self._key_ids[key] = key_id
 
     def history(self) -> History:
-        """Return the ended jobs. The value is cached until another job ends."""
+        """Return the ended jobs. The result is cached until another job ends."""
         with self._showing:
             if self._ordered is None:
                 self._ordered = History.of(self._history.values())
@@ -214,7 +214,7 @@ class ClusterState:
                     self._ordered = None
 
     def update(self, records: Sequence[JobRecord]) -> None:
-        """Store changed records of jobs that have not ended, except desired states, which users may have changed."""
+        """Store changed records of active jobs, except desired states, which users may have changed."""
         with self._changing:
             merged = [
                 evolve(record, wanted=self._jobs[record.job_id].wanted)
@@ -226,7 +226,7 @@ class ClusterState:
                 self._jobs.update({record.job_id: record for record in merged})
 
     def end(self, ended: EndedJob) -> None:
-        """Move a job to the history, and drop expired entries, in one atomic change."""
+        """Move a job to the history and remove expired entries in one atomic change."""
         with self._changing:
             changes: dict[str, bytes | None] = {ended.key: ended.to_bytes(), JOB_PREFIX + ended.job_id: None}
             after = {**self._history, ended.job_id: ended}
@@ -240,7 +240,7 @@ class ClusterState:
                 self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
-        """Drop ended jobs that have expired at ``now``, in seconds since 1970; return their number."""
+        """Remove ended jobs that have expired at ``now``, in seconds since 1970. Return their number."""
         with self._changing:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
             if gone:

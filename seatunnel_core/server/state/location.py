@@ -1,4 +1,4 @@
-"""Location of the cluster's state: the ``map:`` block of ``hazelcast.yaml``, else the checkpoint storage."""
+"""Location of the cluster's state: the ``map:`` block of ``hazelcast.yaml``, or else the checkpoint storage."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ JDBC = "jdbc"
 """Type of a storage or ``map-store`` that keeps the state in database tables."""
 
 FOLDER = "cluster"
-"""Default folder of the state, below the checkpoint namespace."""
+"""Default folder of the state, inside the checkpoint namespace."""
 
 
 def open_store(
@@ -36,10 +36,10 @@ def open_store(
     metadata_url: str | None = None,
     answer_s: float = 5.0,
 ) -> ClusterStore:
-    """Open the store of a cluster's state, without claiming it.
+    """Open the store of a cluster's state without claiming it.
 
-    ``metadata_url`` is a database to use if the cluster file has no ``map:`` block. ``answer_s`` is the time limit of a
-    database request, in seconds, after which the lease of a beat has expired.
+    ``metadata_url`` is the database to use if the cluster file has no ``map:`` block. ``answer_s`` is the time limit of
+    a database request, in seconds. After it, the lease of a beat has expired.
 
     Raises:
         UsageError: The configuration is invalid.
@@ -59,7 +59,7 @@ def open_store(
 def open_map_storage(
     hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None
 ) -> CheckpointStorage | None:
-    """Open the storage of the ``map:`` block or of the metadata URL; ``None`` if there is neither."""
+    """Open the storage of the ``map:`` block or of the metadata URL; return ``None`` if there is neither."""
     properties = _properties(hazelcast_file, cluster_name, metadata_url)
     if properties is None:
         return None

@@ -33,13 +33,13 @@ BEATS = "engine_beats"
 
 _BEAT = re.compile(r"(\d{10})-(\d{20})\.beat", re.ASCII)
 _READS = 20
-"""Maximum number of read attempts while a writer compacts the log, or a new writer takes over."""
+"""Maximum number of attempts to read while a writer compacts the log or a new writer takes over."""
 
 _READ_PAUSE_S = 0.01
 
 
 class LoggedStore(ClusterStore):
-    """A cluster's state below a prefix (empty, or ending with "/") of a storage, which is closed with it."""
+    """A cluster's state in a storage, below a prefix that is empty or ends with "/". Closing it closes the storage."""
 
     def __init__(self, storage: BlobStorage, prefix: str, *, limits: Limits | None = None) -> None:
         self._storage = storage
@@ -147,7 +147,7 @@ class LoggedLease(Lease):
         self._remove_beats_before(number)
 
     def _require_last_beat(self) -> None:
-        """Raise ``StateWentBackError`` if the last beat has disappeared, unless a newer leader has removed it."""
+        """Raise StateWentBackError if the last beat has disappeared, unless a newer leader has removed it."""
         if self._last_beat is None or self._beats.read(_beat_name(self.term, self._last_beat)) is not None:
             return
         self._journal.confirm()
@@ -155,7 +155,7 @@ class LoggedLease(Lease):
         raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
-        """Remove the previous heartbeat; after the first heartbeat of a lease, also the heartbeats of older terms."""
+        """Remove the previous beat. After the first beat of a lease, also remove the beats of older terms."""
         names = [_beat_name(self.term, number - 1)] if number > 0 else []
         try:
             if not self._old_beats_removed:
@@ -171,7 +171,7 @@ class LoggedLease(Lease):
 
 
 class _Values(Mapping[str, bytes]):
-    """Entries of a journal; large values are read from their objects on access."""
+    """Entries of a journal. Large values are read from their objects on access."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -201,7 +201,7 @@ def _beats_in(folder: Folder) -> list[tuple[int, int]]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translate storage errors to cluster errors, except for errors that report damage."""
+    """Convert storage errors to cluster errors, except errors that report damage."""
     try:
         yield
     except StaleEpochError as error:

@@ -1,7 +1,7 @@
-"""Store wrapper that remembers the newest version it has seen and rejects older ones.
+"""Store wrapper that remembers the newest version that it has seen and rejects older versions.
 
-A failover of a database or a restore from a backup may lose the last seconds, including acknowledged jobs. The older
-state itself does not show this, so each node remembers the newest version, and does not lead with an older one.
+A database failover or a restore from a backup may lose the last seconds, including acknowledged jobs. The older state
+itself does not show this. Therefore each node remembers the newest version and does not lead with an older one.
 """
 
 import logging
@@ -14,7 +14,7 @@ from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, 
 logger = logging.getLogger("seatunnel.cluster")
 
 REPORT_S = 60.0
-"""Interval between two reports that the state is older than before, in seconds."""
+"""Interval between two log messages about an older state, in seconds."""
 
 
 class NewestSeenStore(ClusterStore):
@@ -37,7 +37,7 @@ class NewestSeenStore(ClusterStore):
         return max(self._newest, () if self._lease is None else self._lease.version)
 
     def remember(self, version: Version) -> None:
-        """Record the version that another node has seen."""
+        """Record a version that another node has seen."""
         self._newest = max(self.newest, version)
 
     def describe(self) -> str:
@@ -85,7 +85,7 @@ class NewestSeenStore(ClusterStore):
 
 
 def went_back(where: str, *, found: object, seen: object) -> str:
-    """Return the message about an outdated state, with the operator's options."""
+    """Return the message about a state that is older than before, with the operator's options."""
     return (
         f"the cluster's state in {where} is older than what this node has seen (version {found}, and {seen} was seen): "
         "its database failed over and lost its last seconds, or it was restored from a copy. Jobs that were "

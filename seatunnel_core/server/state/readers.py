@@ -1,4 +1,4 @@
-"""Rule for the encryption of records: the leader encrypts them if all other masters can read encrypted records."""
+"""Decision on the encryption of records: they are encrypted if all other masters can read encrypted records."""
 
 import logging
 from collections.abc import Collection
@@ -13,7 +13,7 @@ class Readers:
         self._able: dict[str, bool] = {}
 
     def forget(self) -> None:
-        """Drop all reports, at the start of a term."""
+        """Remove all reports at the start of a term."""
         self._able.clear()
 
     def note(self, address: str, *, able: bool) -> None:
@@ -21,7 +21,7 @@ class Readers:
         self._able[address] = able
 
     def wants_seals(self, others: Collection[str], *, now: bool) -> bool:
-        """Return True if records must be encrypted; the current setting ``now`` while a master has not reported."""
+        """Return True if records must be encrypted. The setting ``now`` is kept while a master has not reported."""
         unable = sorted(each for each in others if self._able.get(each) is False)
         if unable and now:
             logger.warning(

@@ -14,7 +14,7 @@ JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
 
 SHARED = ""
-"""Name of a member's shared worker process. A dedicated process has the id of its job as name."""
+"""Name of a member's shared worker process. The name of a dedicated process is the ID of its job."""
 
 
 class DesiredState(enum.Enum):
@@ -60,16 +60,16 @@ class Requirements(Stored):
     """Requirements of a job."""
 
     slots: int = 2
-    """Number of slots, counted as in SeaTunnel: one for planning each source, and one for each parallel reader."""
+    """Number of slots, counted as in SeaTunnel: one for planning each source and one for each parallel reader."""
 
     readers: tuple[int, ...] = ()
-    """Numbers of parallel readers, in the order of the sources; empty if unknown."""
+    """Numbers of parallel readers in the order of the sources; empty if unknown."""
 
     tags: Mapping[str, str] = field(factory=dict)
     """Attributes that the member must have."""
 
     own_host: bool = False
-    """True if the job needs a dedicated worker process, by request or because of options for Spark, Java or Python."""
+    """True if the job needs a dedicated worker process: on request, or because of options for Spark, Java or Python."""
 
 
 KEPT_ATTEMPTS = 20
@@ -95,7 +95,7 @@ class PastAttempt(Stored):
 
 
 def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
-    """Return the attempts with one more, dropping the oldest above ``KEPT_ATTEMPTS``."""
+    """Return the attempts with another one added. The oldest above ``KEPT_ATTEMPTS`` are removed."""
     return (*past, ended)[-KEPT_ATTEMPTS:]
 
 
@@ -136,7 +136,7 @@ class JobRecord(_Entry):
     """True if the first attempt resumes from the latest checkpoint of a job that already existed."""
 
     fresh: bool = added(False)
-    """True if no attempt has ever claimed a job with this id, so there may be no checkpoint to resume from."""
+    """True if no attempt has ever claimed a job with this ID, so that there is no checkpoint to resume from."""
 
     wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING
@@ -153,10 +153,10 @@ class JobRecord(_Entry):
     """Number of assignments to worker processes."""
 
     unfenced: bool = added(False)
-    """True if an unreachable process may still run an earlier attempt, because none has claimed the job since."""
+    """True if an unreachable process may still run an earlier attempt, because no later attempt has claimed the job."""
 
     deaths: int = added(0)
-    """Number of consecutive worker processes that ended while running the job, without those lost with their nodes."""
+    """Number of consecutive worker processes that ended while running the job, except those lost with their nodes."""
 
     submitted_at: float
     """Time of submission, in seconds since 1970; for display only."""
@@ -192,7 +192,7 @@ class EndedJob(_Entry):
     name: str
     state: JobState
     error: str = ""
-    """Error of a failed job, else empty."""
+    """Error of a failed job; otherwise empty."""
 
     attempts: int
     submitted_at: float
@@ -214,13 +214,13 @@ class EndedJob(_Entry):
     """Member that ran the job last, as ``host:port``; empty if none did."""
 
     begun: bool = added(True)
-    """True if an attempt may have claimed the job; otherwise it can be started from the beginning."""
+    """True if an attempt may have claimed the job. Otherwise it can be started from the beginning."""
 
     shown: str = added("", repr=False)
-    """Graph and final status of the pipelines, as JSON; empty if unknown. Parsed only on request, to save time."""
+    """Graph and final status of the pipelines as JSON; empty if unknown. Parsed only when requested."""
 
     past: tuple[PastAttempt, ...] = added(())
-    """Attempts, oldest first; the last one ended with the job."""
+    """Attempts, the oldest first. The last one ended with the job."""
 
     @property
     def key(self) -> str:

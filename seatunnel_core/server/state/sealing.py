@@ -32,7 +32,7 @@ _ID_CONTEXT = b"seatunnel cluster state 1: key id"
 
 
 class Seal:
-    """Cipher that encrypts with the key of the current secret, and decrypts also with the keys of former secrets."""
+    """Encrypts with the key of the current secret, and decrypts with the keys of current and former secrets."""
 
     def __init__(self, secret: Secret, old: Collection[Secret] = ()) -> None:
         self.key_id = _derived(secret, _ID_CONTEXT, 8).hex()
@@ -41,14 +41,14 @@ class Seal:
         }
 
     def close(self, key: str, body: bytes) -> bytes:
-        """Return the encrypted value of an entry."""
+        """Encrypt the value of an entry."""
         nonce = os.urandom(_NONCE_BYTES)
         sealed = nonce + self._ciphers[self.key_id].encrypt(nonce, body, key.encode())
         block = {"sealed": _VERSION, "key": self.key_id, "body": base64.b64encode(sealed).decode()}
         return json.dumps(block, separators=(",", ":")).encode()
 
     def open(self, key: str, key_id: str, sealed: bytes) -> bytes:
-        """Return the decrypted value of an entry; raise ``StoredValueError`` for an unknown key or a modified value."""
+        """Decrypt the value of an entry. Raise StoredValueError for an unknown key or a modified value."""
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             raise StoredValueError(
@@ -63,7 +63,7 @@ class Seal:
 
 
 def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
-    """Return the decrypted value of an entry and its key id; ``StoredValueError`` contains a remedy."""
+    """Return the decrypted value of an entry and its key ID. The message of StoredValueError contains a remedy."""
     if not body.startswith(_BEGINNING):
         return body, PLAIN
     block = stored.parse(body)

@@ -5,9 +5,9 @@
     <prefix>_clusters    a row per cluster: newest term, number of changes in that term, last beat
     <prefix>_entries     entries of all clusters, a row per MiB of a value
 
-Every change starts with an UPDATE of the cluster's row that matches only while the term is the writer's. The row stays
-locked until the commit, which serializes claims and changes: a change commits before a claim reads the entries, or is
-rejected. A change also has a number within its term, so that a change without a response can be repeated safely.
+Every change starts with an UPDATE of the cluster's row that matches only the term of the writer. The row stays locked
+until the commit, which serializes claims and changes: a change commits before a claim reads the entries, or is
+rejected. Each change also has a number in its term, so that a change without a response can be repeated safely.
 """
 
 import secrets
@@ -30,16 +30,16 @@ from seatunnel_storage_api.retry import Backoff
 NAME_CHARACTERS = 500
 _KEY_CHARACTERS = 200
 _PATIENCE = Backoff(attempts=6)
-"""Retries for about 1.5 s, after lost connections, deadlocks and fast restarts of the server."""
+"""Retries for about 1.5 s after lost connections, deadlocks and fast restarts of the server."""
 
 _NOT_KNOWN = 2**62
-"""Placeholder for the unknown number of changes of the previous term, when a repeated claim had succeeded before."""
+"""Placeholder for the unknown number of changes of the previous term if a repeated claim had already succeeded."""
 
 Answer = TypeVar("Answer")
 
 
 class SqlStore(ClusterStore):
-    """A cluster's state in a database, which is closed with it; ``name`` identifies the cluster in the tables."""
+    """A cluster's state in a database, which is closed with it. ``name`` identifies the cluster in the tables."""
 
     def __init__(self, database: Database, prefix: str, name: str) -> None:
         self._database = database
@@ -131,9 +131,9 @@ class SqlStore(ClusterStore):
         return self._database.transaction(writes=True)
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Write a row, so that everything that was read in this transaction is durable once it commits.
+        """Write a row. When the transaction commits, everything that it has read is durable.
 
-        MySQL makes commits visible before syncing its log; syncing a later commit also syncs earlier ones.
+        MySQL makes commits visible before it syncs its log. Syncing a later commit also syncs earlier ones.
         """
         if self._database.dialect.shows_before_durable:
             mark = f"confirm/{secrets.token_hex(16)}"
@@ -141,11 +141,11 @@ class SqlStore(ClusterStore):
             _put(connection, self.entries, self.name, {mark: None})
 
     def attempt(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action with retries; return its result, or raise ``StateUnavailableError``."""
+        """Run an action with retries and return its result. Raise StateUnavailableError if all attempts fail."""
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action without retries, for looks and beats, which are repeated soon; return its result."""
+        """Run an action without retries and return its result. Looks and beats are repeated soon anyway."""
         try:
             return action()
         except (CheckpointStorageError, IntegrityError, OSError) as error:
@@ -224,7 +224,7 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return the error for a lost lease: another node has claimed it, or the row has become older."""
+        """Return the error for a lost lease: another node has claimed the state, or the row is older than before."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

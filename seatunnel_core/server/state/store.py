@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 Version = tuple[int, ...]
-"""Version of a state: of two versions of one store, the larger one is newer."""
+"""Version of a state. The larger of two versions of a store is newer."""
 
 
 @frozen(kw_only=True)
@@ -63,7 +63,7 @@ class Lease(ABC):
 
     @abstractmethod
     def beat(self, number: int, body: bytes) -> None:
-        """Store a beat; if this returns, no newer term was claimed before the beat was stored.
+        """Store a beat. If this returns, no newer term was claimed before the beat was stored.
 
         Raises:
             DeposedError: A newer term was claimed.

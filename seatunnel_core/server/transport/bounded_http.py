@@ -1,4 +1,4 @@
-"""HTTP/1.1 of ``uvicorn`` with limits for the number of connections and for slow clients."""
+"""HTTP/1.1 protocol of ``uvicorn`` with limits for the number of connections and for slow clients."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ Closing a socket with unread bytes would reset the connection, and the client wo
 
 
 class BoundedHttp(H11Protocol):  # type: ignore[misc]
-    """Protocol that closes a connection if its request does not arrive, or its response is not read, in time."""
+    """Protocol that closes a connection if the request does not arrive, or the response is not read, in time."""
 
     headers_s = HEADERS_S
     stuck_s = STUCK_S
@@ -49,7 +49,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes; the request timeout does not run while a response is in progress."""
+        """Parse received bytes. The request timeout does not run while a response is in progress."""
         if self.lingers:
             self._dropped += len(data)
             if self._dropped > self.linger_bytes:
@@ -68,7 +68,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._stuck = self._stuck or self.loop.call_later(self.stuck_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop this timeout, because the client reads again."""
+        """Stop the timeout, because the client reads again."""
         super().resume_writing()
         _cancel(self._stuck)
         self._stuck = None
@@ -85,7 +85,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 
     @property
     def lingers(self) -> bool:
-        """True if the last response was sent and the rest of its request is being dropped."""
+        """True if the last response was sent and the rest of its request is being discarded."""
         return self._lingering is not None
 
     @property
@@ -94,7 +94,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         return self.conn.their_state is h11.SEND_BODY
 
     def linger(self, transport: Any) -> None:
-        """End the response, and drop further bytes until the client closes the connection or the time limit expires."""
+        """End the response, and discard further bytes until the client closes the connection or a timeout expires."""
         self._lingering = self.loop.call_later(self.linger_s, transport.abort)
         with contextlib.suppress(OSError, RuntimeError):
             if transport.can_write_eof():
@@ -139,7 +139,7 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 
 
 class BoundedServer(uvicorn.Server):  # type: ignore[misc]
-    """Server with its own accept loop, whose connection limit includes connections that have not sent anything yet."""
+    """Server with its own accept loop. Its connection limit includes connections that have not sent any data yet."""
 
     def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
         super().__init__(config)

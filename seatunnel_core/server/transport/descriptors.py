@@ -7,7 +7,7 @@ import resource
 logger = logging.getLogger("seatunnel.cluster")
 
 MOST_CONNECTIONS = 1_000
-"""Maximum number of connections of one port."""
+"""Maximum number of connections of a port."""
 
 RESERVED = 256
 """Number of descriptors reserved for state, logs, worker processes and connections to other members."""
@@ -15,11 +15,11 @@ RESERVED = 256
 LEAST_CONNECTIONS = 16
 _ENOUGH = 4_096
 _HIGHEST = 1 << 20
-"""Highest soft limit that is set, because some programs loop over all possible descriptors."""
+"""Highest soft limit to set, because some programs loop over all possible descriptors."""
 
 
 def raise_limit() -> int:
-    """Raise this process's soft open-file limit to the hard limit; return the effective limit."""
+    """Raise this process's soft limit of open files to the hard limit, and return the effective limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _HIGHEST if hard == resource.RLIM_INFINITY else min(hard, _HIGHEST)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""Connection limit of a port, counted from accept on, and an accept loop that survives a lack of descriptors.
+"""Connection limit of a port, counted from accept on, and an accept loop that tolerates a lack of file descriptors.
 
 A connection is *untrusted* until one of its requests is allowed. If a port is full, a new connection replaces the
 oldest untrusted one, so idle connections cannot lock out members, clients and users.
@@ -25,7 +25,7 @@ HANDSHAKE_S = 20.0
 """Maximum duration of a TLS handshake."""
 
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Errors of ``accept`` that disappear when other connections or files are closed."""
+"""Errors of ``accept`` that end when other connections or files are closed."""
 
 PAUSE_S = 0.2
 """Pause of the accept loop after one of these errors."""
@@ -41,10 +41,10 @@ class Guest:
 
     gate: "Gate"
     close: Callable[[], object]
-    """Closes the connection at once."""
+    """Closes the connection immediately."""
 
     def trust(self) -> None:
-        """Mark the connection as trusted: it is never closed to admit a new one."""
+        """Mark the connection as trusted. It is then never closed to admit a new one."""
         self.gate.trust(self)
 
     def leave(self) -> None:
@@ -69,7 +69,7 @@ class Gate:
         return len(self._untrusted) + len(self._trusted)
 
     def enter(self, guest: Guest) -> bool:
-        """Admit a connection; return False if trusted connections use all slots."""
+        """Admit a connection. Return False if trusted connections use all slots."""
         if len(self) >= self.most:
             self.log("a port has %d connections, its limit: those without a valid request are closed", self.most)
             if not self.evict():
@@ -78,7 +78,7 @@ class Gate:
         return True
 
     def evict(self) -> bool:
-        """Close the oldest untrusted connection; return False if there is none."""
+        """Close the oldest untrusted connection. Return False if there is none."""
         oldest = next(iter(self._untrusted), None)
         if oldest is None:
             return False
@@ -108,7 +108,7 @@ class Gate:
 async def accept(
     listener: socket.socket, gate: Gate, make: Callable[[Guest], asyncio.Protocol], tls: ssl.SSLContext | None
 ) -> None:
-    """Accept connections until cancelled; ``make`` returns a connection's protocol, which calls ``Guest.leave``."""
+    """Accept connections until cancelled. ``make`` returns a connection's protocol, which calls ``Guest.leave``."""
     loop = asyncio.get_running_loop()
     beginning: set[asyncio.Task[None]] = set()
     try:

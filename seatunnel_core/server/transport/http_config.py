@@ -27,7 +27,7 @@ class KeyStore:
     path: Path
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Password of the key; ``None`` if it is the password of the store."""
+    """Password of the key; ``None`` if it equals the password of the store."""
 
 
 @frozen(kw_only=True)
@@ -41,7 +41,7 @@ class User:
 
 @frozen(kw_only=True)
 class HttpConfig:
-    """Configuration of REST v2 on a node. Both ports listen on one address; without a port, REST v2 is off."""
+    """Configuration of REST v2 on a node. Both ports listen on the same address. Without a port, REST v2 is off."""
 
     port: int | None = None
     """Plain HTTP port."""
@@ -120,7 +120,7 @@ def _context_path(written: str) -> str:
 
 
 def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
-    """Return the user and password of basic authentication; reject it without a password or a cluster secret."""
+    """Return the user and password of basic authentication. Reject it without a password or a cluster secret."""
     if not options[http_options.ENABLE_BASIC_AUTH]:
         return None
     user = options[http_options.BASIC_AUTH_USERNAME] or "admin"

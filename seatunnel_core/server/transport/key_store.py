@@ -1,7 +1,7 @@
 """TLS keys and certificates from PEM, PKCS12 and Java key stores. Unencrypted keys are never written to disk.
 
-Python's ``ssl`` only reads keys from files, so keys are passed in an anonymous in-memory file. Stores in Java's own
-formats are converted with Java's ``keytool``; the result is encrypted with a random password.
+Python's ``ssl`` only reads keys from files, so keys are passed in an anonymous in-memory file. Stores in Java formats
+are converted with Java's ``keytool``, and the result is encrypted with a random password.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _PLAIN_KEY = re.compile(rb"-----BEGIN (?!ENCRYPTED)[A-Z ]*PRIVATE KEY-----\r?\n(
 """Pattern of the first line of an unencrypted key, in any PEM key format."""
 
 _JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-"""First bytes of JKS and JCEKS."""
+"""First bytes of JKS and JCEKS files."""
 
 _KEYTOOL_S = 60.0
 
@@ -71,7 +71,7 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
 
 
 def _require_private(store: KeyStore) -> None:
-    """Reject an unencrypted key that other users can read: with it they could impersonate this node.
+    """Reject an unencrypted key that other users can read, because they could impersonate this node.
 
     If the file belongs to root, its group may read it, because distributions and Kubernetes provide keys in this way.
     """
@@ -127,7 +127,7 @@ def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
 
 
 def _identity(store: KeyStore, found: Any) -> bytes:
-    """Return key and certificates as PEM, the node's own certificate first, each followed by its issuer's."""
+    """Return the key and certificates as PEM, with the node's own certificate first, each followed by its issuer's."""
     from cryptography.hazmat.primitives import serialization
 
     if found.key is None or found.cert is None:
@@ -155,7 +155,7 @@ def _pem(certificate: Any) -> bytes:
 
 
 def _converted(option: str, store: KeyStore) -> tuple[bytes, str]:
-    """Convert a store in a Java format to PKCS12; return it with its random password."""
+    """Convert a store in a Java format to PKCS12, and return it with its random password."""
     password = secrets.token_hex(16)
     given = {"STORE": store.password or "", "KEY": store.key_password or store.password or "", "MADE": password}
     source = ["-keystore", str(store.path), "-storepass:env", "STORE"]

@@ -34,7 +34,7 @@ class Port:
 
 
 def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
-    """Return a socket that listens on the first free port, with Nagle's algorithm off; errors end with ``hint``."""
+    """Return a socket that listens on the first free port, without Nagle's algorithm. Errors end with ``hint``."""
     problem: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last = min(port + tries - 1, 65_535)
@@ -52,7 +52,7 @@ def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket
 
 @contextlib.contextmanager
 def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
-    """Open the ports of REST v2; close them on exit."""
+    """Open the ports of REST v2, and close them on exit."""
     hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ones"
     with contextlib.ExitStack() as resources:
         found: list[Port] = []
@@ -68,7 +68,7 @@ def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Return True if a record of ``uvicorn`` is an error of this node, not a warning about a client or a shutdown."""
+    """Return True if a log record of ``uvicorn`` is an error of this node, not a warning about a client or shutdown."""
     if record.levelno < logging.ERROR:
         return False
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)

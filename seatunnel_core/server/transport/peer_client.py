@@ -1,4 +1,4 @@
-"""Asynchronous HTTP client of another node: requests hold no thread and can be cancelled."""
+"""Asynchronous HTTP client of another node. Requests use no threads and can be cancelled."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _PART = 1 << 18
 
 
 class PeerClient:
-    """Client that sends requests, signed by ``signer``, to one member (``host:port``), one at a time."""
+    """Client that sends requests to a member (``host:port``), one at a time, signed by ``signer``."""
 
     def __init__(self, member: str, signer: Signer) -> None:
         self._member = member
         self._signer = signer
 
     async def exchange(self, method: str, target: str, body: bytes, content_type: str, *, answer_s: float) -> Answer:
-        """Send a request and return its response; cancelling this closes the connection.
+        """Send a request and return its response. Cancelling the call closes the connection.
 
         Raises:
             OSError: The member cannot be reached, or its response is not complete within ``answer_s``.

@@ -1,4 +1,4 @@
-"""Log of requests that the member port rejects: from another cluster, or signed with a different secret."""
+"""Log of requests that the member port rejects: they come from another cluster or were signed with another secret."""
 
 import logging
 import time
@@ -12,11 +12,11 @@ REPORT_S = 60.0
 MOST_KNOWN = 1_000
 
 _ROUTINE = ("the request is signed for an earlier process", "the request is not signed with the cluster's secret")
-"""Reasons that are not logged, because they are routine after restarts of peers and for port scanners."""
+"""Reasons that are not logged, because restarts of other nodes and port scanners cause them routinely."""
 
 
 class Rejections:
-    """Log of rejected requests, with each combination of sender and reason at most once in ``REPORT_S``."""
+    """Logs rejected requests, each combination of sender and reason at most once per ``REPORT_S``."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
