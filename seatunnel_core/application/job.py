@@ -73,8 +73,8 @@ class Job:
             return self._add(Kind.SOURCE, identifier, given, name, ())
         if not isinstance(identifier, SourceFunction):
             raise UsageError(
-                f"a source is the name of a plugin, or a function with @st.source; found {identifier!r}. For rows in "
-                "memory use from_rows, for tables from_arrow"
+                "expected the name of a source plugin, or a function decorated with @st.source; found "
+                f"{identifier!r}. For rows in memory use from_rows, for Arrow tables from_arrow"
             )
         free = "" if identifier.name in self._names else identifier.name
         return self._add(Kind.SOURCE, "PythonFunction", {**given, "function": identifier}, name or free, ())
@@ -276,8 +276,9 @@ class Rows:
             return self.transform("Python", {**(options or {}), **identifier.options()}, name=name or free, **more)
         if not isinstance(identifier, str):
             raise UsageError(
-                f"a transform is the name of a plugin, or a function with @st.transform; found {identifier!r}. "
-                "Use map_batches for functions of Arrow batches, and map_frame for those of DataFrames"
+                "expected the name of a transform plugin, or a function decorated with @st.transform; found "
+                f"{identifier!r}. For a function of Arrow batches use map_batches, for a function of DataFrames "
+                "map_frame"
             )
         return self.job._add(Kind.TRANSFORM, identifier, {**(options or {}), **more}, name, (self,))
 

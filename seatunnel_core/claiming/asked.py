@@ -73,12 +73,14 @@ class AskedCheckpoints:
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
             self._findings.notes.append(
-                f"Not in the savepoint {name}, so it continues from its current state: {'; '.join(later)}"
+                f"Pipelines that are not in the savepoint {name} continue from their current state: {'; '.join(later)}"
             )
         still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
         if still:
             titles = "; ".join(self._pipelines[number].title for number in still)
-            self._findings.notes.append(f"Finished in the savepoint {name}, so it remains finished: {titles}")
+            self._findings.notes.append(
+                f"Pipelines that had finished in the savepoint {name} remain finished: {titles}"
+            )
         return {
             number: ref for number, ref in found.pipelines.items() if number in self._pipelines and number not in still
         }

@@ -22,9 +22,8 @@ def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
     ]
     if differing:
         raise UsageError(
-            f"the job {job_id} ({stored.job_name}) has ended, but this job file differs from the one that it "
-            "ended with: "
-            f"{'; '.join(differing)}. Leave out -r to run it as a new job (restore in Python)"
+            f"the job {job_id} ({stored.job_name}) has ended, but this job file differs from the job file of its "
+            f"last run: {'; '.join(differing)}. Leave out -r to run it as a new job (restore in Python)"
         )
 
 
@@ -37,7 +36,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
         for sink in pipeline.sinks:
             targets, folder = stored.seats[sink.name].targets, sink.sink.target_folder
             if targets and targets[-1] != folder:
-                yield f"{sink.name!r} writes to {folder}, and wrote to {targets[-1]}"
+                yield f"{sink.name!r} writes to {folder}; it previously wrote to {targets[-1]}"
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:

@@ -43,9 +43,9 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
     if left and storage.get_manifest(job_id) is None:
         raise UsageError(
-            f"the storage has checkpoints of a job {job_id}, but no manifest of it: deleting it, copying it here or "
-            "moving it to this id was interrupted or is still running. Choose another id with --set-job-id, or "
-            "repeat the interrupted operation"
+            f"the storage contains checkpoints of the job {job_id}, but not its manifest: the job is being "
+            "deleted, copied here or moved to this id, or this operation was interrupted. Choose another id with "
+            "--set-job-id, or repeat the interrupted operation"
         )
     return put_first(storage, job_id, job)
 

@@ -151,8 +151,8 @@ class _Moving:
                 state = self._source.get_checkpoint(self._old_id, number, ref.checkpoint_id, epoch=ref.epoch)
                 if state is None:
                     self._problems.append(
-                        f"checkpoint {ref} of pipeline {number}, a part of the savepoint, is not in "
-                        f"{title(self._source)}: it was removed"
+                        f"checkpoint {ref} of pipeline {number}, which belongs to the savepoint, was removed from "
+                        f"{title(self._source)}"
                     )
                 else:
                     states = codec.decode(state.states).without_staged().unprepared(same_target)
@@ -169,9 +169,8 @@ class _Moving:
         self._problems += other_columns(job, old)
         if not compared.matched:
             self._problems.append(
-                "no source or sink of this job has a name that occurs in the savepoint, which has "
-                f"{', '.join(held) or 'none'}: "
-                "give them those names with name = …"
+                f"the savepoint contains state for {', '.join(held) or 'no vertex'}, but not for any source or "
+                "sink of this job: give them these names with name = …"
             )
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))
@@ -181,15 +180,18 @@ class _Moving:
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
         """Return why the old job may have continued after the savepoint, or ``""`` if it stopped with the savepoint."""
         if not savepoint.stopped:
-            return f"the job {self._old_id} continued after it"
+            return f"the job {self._old_id} continued after the savepoint"
         if old.moved_to not in (None, self._job_id):
-            return f"the job {old.moved_to} already started from it"
+            return f"the job {old.moved_to} was already started from the savepoint"
         for number, listing in storage.scan_job(self._old_id).items():
             last = savepoint.pipelines.get(number, CheckpointRef(0, 0))
             same = savepoint_of(last, listing.checkpoints)  # another savepoint, taken with a final checkpoint
             newer = [info.ref for info in listing.checkpoints if info.ref > last and info is not same]
             if newer:
-                return f"the job {self._old_id} continued after it: pipeline {number} has checkpoint {newer[-1]}"
+                return (
+                    f"the job {self._old_id} continued after the savepoint: pipeline {number} has checkpoint "
+                    f"{newer[-1]}"
+                )
         return ""
 
     def _require_one_owner(self, job: PlannedJob, old: Manifest, stands: str) -> None:

@@ -56,7 +56,7 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
     storage.put_manifest(record, version, state.to_bytes())
     newest = storage.get_manifest(record)
     if newest is None or newest.version != version:
-        raise ManifestConflictError(f"version {version} of the state {state.name!r} is no longer the newest one")
+        raise ManifestConflictError(f"version {version} of the state {state.name!r} is no longer the newest version")
     try:
         storage.delete_manifests(record, below=version - KEPT + 1)
     except CheckpointStorageError as error:
@@ -105,7 +105,9 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
             put(storage, now)
     except (SeaTunnelError, CheckpointStorageError) as error:
         _log.warning(
-            ("the end of the job %s could not be recorded; the next job of that name records it: %s"), job_id, error
+            ("the end of the job %s could not be recorded; the next job with that name will record it: %s"),
+            job_id,
+            error,
         )
 
 

@@ -159,7 +159,7 @@ class _Restoring:
         """Return the states in a checkpoint, or the reason why they cannot be read."""
         try:
             state = self._storage.load(info)
-            return "it was removed in the meantime" if state is None else codec.decode(state.states)
+            return "the checkpoint was removed in the meantime" if state is None else codec.decode(state.states)
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
             return str(error)
 

@@ -33,7 +33,8 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 def _master(text: str) -> str:
     if text == "cluster":
         raise argparse.ArgumentTypeError(
-            "cluster cannot be combined; use it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
+            "cluster cannot be combined with another -m: specify only -m cluster; to run on a Spark cluster, use "
+            "-m spark://HOST:PORT"
         )
     if text == "local":
         return "local[*]"

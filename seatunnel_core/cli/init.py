@@ -13,7 +13,7 @@ from seatunnel_core.errors import UsageError
 
 _SECRET = f"config/{SECRET_FILE}"
 _MODE_OF_CLUSTER = (
-    "    mode: cluster                            # what seatunnel.sh does without -m: submit to the cluster\n"
+    "    mode: cluster                            # default of seatunnel.sh without -m: submit to the cluster\n"
 )
 
 

@@ -39,12 +39,12 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument("--restore-with-savepoint", metavar="NAME", help="with -r: restore this savepoint of the job")
     where.add_argument(
-        "--from-savepoint", metavar="JOB_ID/NAME", help="start a new job from a savepoint of another one"
+        "--from-savepoint", metavar="JOB_ID/NAME", help="start a new job from a savepoint of another job"
     )
     add(
         "--from-storage",
         metavar="STORAGE",
-        help="storage of the savepoint: an engine file, a folder/ or an exported FILE.zip",
+        help="storage that contains the savepoint: an engine file, a folder/ or an exported FILE.zip",
     )
     rows = group.add_mutually_exclusive_group()
     rows.add_argument("--retract", action="store_true", help="first roll back output published since then")

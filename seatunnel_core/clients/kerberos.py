@@ -41,23 +41,23 @@ _REMEDIES = {
     1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
     6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
     _UNKNOWN_SERVICE: (
-        "The KDC has no service of that name: use the host name of the NameNode as in its principal HTTP/<host>, not "
-        "an IP address or an alias"
+        "The KDC does not know this service: write the host name of the NameNode as in its principal HTTP/<host>, "
+        "not an IP address or an alias"
     ),
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
     23: "The key of the principal has expired; have it changed and export the keytab again",
-    24: "The key in the keytab is no longer the principal's, probably because it was changed: export the "
+    24: "The key in the keytab is not the current key of the principal, which was probably changed: export the "
     "keytab again (kadmin: ktadd)",
     37: "The clocks of this host and of the KDC are more than five minutes apart: synchronize them, preferably "
     "with NTP",
-    154: "krb5.conf does not have the KDC of this realm: add it under [realms], or correct the realm",
+    154: "krb5.conf does not contain a KDC for this realm: add it under [realms], or correct the realm",
 }
 """Remedies for permanent failures, by error number."""
 
 _REFUSED_TICKET = (
-    "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the keytab of "
-    "the NameNode's HTTP principal is no longer valid for the KDC (then export it again), or this user has no "
-    "auth_to_local rule; see its log"
+    "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the "
+    "keytab of the NameNode's HTTP principal is no longer valid for the KDC (then export it again), or this user "
+    "has no auth_to_local rule; see the log of the NameNode"
 )
 
 

@@ -16,8 +16,8 @@ BACKUP_COUNT = Option(
     within(0, 6),
     default=1,
     doc="Replicas of the engine's state.",
-    no_effect="the state is in the checkpoint storage or in that of the map: block of hazelcast.yaml, which replicates "
-    "it",
+    no_effect="the state is in the checkpoint storage, or in the storage that the map: block of hazelcast.yaml "
+    "configures; that storage replicates it",
 )
 QUEUE_TYPE = Option(
     "queue-type",
@@ -53,8 +53,8 @@ THREAD_SHARE_MODE = Option(
     "task_execution_thread_share_mode",
     ENUM("ALL", "OFF", "PART"),
     default="PART",
-    doc="Work units that may share a Spark job: those of all pipelines (`ALL`), of one pipeline only (`OFF`), or of "
-    "all pipelines if they are predicted to be short, and otherwise of one pipeline (`PART`).",
+    doc="Sharing of Spark jobs by work units: `ALL` lets units of all pipelines share a job, `OFF` only units of "
+    "the same pipeline, and `PART` also units of different pipelines if they are predicted to be short.",
 )
 DYNAMIC_SLOT = Option(
     "slot-service.dynamic-slot",

@@ -52,14 +52,14 @@ CHECKPOINT_TIMEOUT = Option(
     "checkpoint.timeout",
     DURATION_MS,
     unit="ms",
-    doc="Checkpoint timeout, from the barriers on; by default the engine's. Requires an interval.",
+    doc="Checkpoint timeout, counted from the barriers; by default the engine's setting. Requires an interval.",
 )
 CHECKPOINT_MIN_PAUSE = Option(
     "checkpoint.min-pause",
     within(-1, 2**31 - 1),
     aliases=("min-pause",),
     unit="ms",
-    doc="Minimum time between the end of one checkpoint and the start of the next; by default the engine's.",
+    doc="Minimum time between the end of one checkpoint and the start of the next; by default the engine's setting.",
 )
 RETAIN_AFTER_CANCEL = Option(
     "checkpoint.retain-after-job-cancelled",

@@ -243,8 +243,8 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 def note_cluster(entry: Entry, problems: Problems) -> None:
     """Read a cluster block in the wrong file, and warn that it has no effect there."""
     problems.warn(
-        f"{entry.key!r} describes a cluster, whose nodes and clients read it from {entry.key}.yaml. It has no "
-        "effect here: a job runs in the process that starts it",
+        f"{entry.key!r} describes a cluster: nodes and clients read it from {entry.key}.yaml. It has no effect "
+        "here: a job runs in the process that starts it",
         entry.position,
     )
     _read(entry, problems)

@@ -31,8 +31,8 @@ from seatunnel_core.errors import ConfigError
 _PIECES = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CONFIG = re.compile(r"/\*\s*config\b")
 _STATEMENTS = (
-    "A job in SQL has CREATE TABLE name WITH (…), CREATE TABLE name AS SELECT … and INSERT INTO name SELECT …, each "
-    "terminated by a semicolon"
+    "A job in SQL consists of CREATE TABLE name WITH (…), CREATE TABLE name AS SELECT … and INSERT INTO name "
+    "SELECT …, each terminated by a semicolon"
 )
 
 

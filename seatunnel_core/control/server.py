@@ -117,12 +117,14 @@ def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
         request = stored.parse(line)
         verb = stored.text(request, "do")
         if verb not in verbs:
-            raise StoredValueError(f"this version cannot {ascii(verb)[:60]}; it can {', '.join(sorted(verbs))}")
+            raise StoredValueError(
+                f"this version does not support the request {ascii(verb)[:60]}; it supports {', '.join(sorted(verbs))}"
+            )
         return {"answer": verbs[verb](request)}
     except SeaTunnelError as error:
         return {"error": str(error)}
     except TimeoutError:
-        return {"error": "it takes longer than the wait limit, and may still complete"}
+        return {"error": "the request takes longer than the wait limit, and may still complete"}
     except Exception as error:
         logger.exception("internal error: the request %s failed", ascii(line[:200]))
         return {"error": f"a bug in the job's process; see its log: {type(error).__name__}: {error}"}

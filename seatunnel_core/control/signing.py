@@ -146,7 +146,7 @@ class Authenticator:
         if not (number.isdecimal() and len(sender) <= _NAME_LENGTH and len(number) <= _NAME_LENGTH):
             return "the request's nonce is not NAME-NUMBER"
         if int(number) <= self._last.get(sender, -1):
-            return "the request was received before"
+            return "the request has already been received"
         if sender not in self._last and len(self._last) >= _MOST_SENDERS:
             self._last.clear()
             self.boot = secrets.token_hex(16)  # rejects all earlier signatures

@@ -45,8 +45,8 @@ class ArchiveStorage(BlobStorage):
             unpacked.mkdir()
         except OSError as error:
             raise UsageError(
-                f"{path} cannot be written: {error.strerror}. Name a file in an existing folder that this user "
-                "may write"
+                f"{path} cannot be written: {error.strerror}. Choose a file in an existing folder to which this "
+                "user may write"
             ) from error
         return cls(path, unpacked=unpacked)
 
@@ -58,8 +58,8 @@ class ArchiveStorage(BlobStorage):
             packed = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
             raise UsageError(
-                f"{path} cannot be read as an archive of checkpoints: {error}. Export it again, or take the file from "
-                "another copy"
+                f"{path} cannot be read as an archive of checkpoints: {error}. Export the checkpoints again, or "
+                "use another copy of the file"
             ) from error
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed.infolist()):
             packed.close()
@@ -109,8 +109,8 @@ class ArchiveStorage(BlobStorage):
                 return None
             except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
                 raise CheckpointCorruptedError(
-                    f"cannot read {self.locate(key)} ({self.backend}): it is damaged: {error}. Export "
-                    "it again, or take the file from another copy"
+                    f"cannot read {self.locate(key)} ({self.backend}): it is damaged: {error}. Export the "
+                    "checkpoints again, or use another copy of the file"
                 ) from error
 
     def list_blobs(self, prefix: str) -> Iterable[Blob]:

@@ -152,7 +152,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
     except (AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
         return f"its enumeration cannot be read, so the pipeline cannot be restored: {error}"
     if cursor >= len(splits):
-        return f"its enumeration has {pick(len(splits), 'split')}: the state is ahead of it"
+        return f"its enumeration has only {pick(len(splits), 'split')}, but its state is already at split {cursor}"
     return f"continues with split {cursor}: {split_text(splits[cursor])}"
 
 

@@ -83,8 +83,8 @@ def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
     if age_s > RECENT_S:
         return ""
     return (
-        f"job {job.job_id} stored something {max(age_s, 0):.0f} s ago and may be running: what it stores from now on "
-        "is not copied, and if both copies continue, rows are published twice. Stop it, and copy again"
+        f"job {job.job_id} wrote data {max(age_s, 0):.0f} s ago and may be running: data that it writes from now "
+        "on is not copied, and if both copies continue, rows are published twice. Stop it, and copy again"
     )
 
 

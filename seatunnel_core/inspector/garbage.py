@@ -216,8 +216,8 @@ class _Search:
                 self._add(what, file, pipeline=file.pipeline, path=file.path, at=file.modified_at, staged=file)
         for job_id, number in unknown.items():
             self.spared.append(
-                f"{target} has {number} staged files of job {job_id}, which this storage does not contain: "
-                "another storage may"
+                f"{target} has {number} staged files of job {job_id}, which is not in this storage but may be in "
+                "another one; they are kept"
             )
 
     def _is_left_over(self, file: StagedFile) -> bool:

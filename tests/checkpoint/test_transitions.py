@@ -242,7 +242,7 @@ def test_another_checkpoint_than_the_one_that_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("count", "attachment", "said"),
     [
-        (4, "another", "was enumerated as 'frozen-in', and is 'another' now"),
+        (4, "another", "was enumerated as 'frozen-in', but its enumeration is now 'another'"),
         (5, "frozen-in", "enumerated with 4 splits"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_new_job_does_not_start_from_what_something_else_left_there(storage: C
     """Manifests go first when a job is deleted and come last when it is copied or moved: cut off in between, there are
     checkpoints without a job, from which a new job of this id would have started and read less than all."""
     storage.store_checkpoint(checkpoint(storage.acquire_epoch("j", 1, 1), 1, job_id="j"))
-    with pytest.raises(UsageError, match="the storage has checkpoints of a job j, but no manifest of it"):
+    with pytest.raises(UsageError, match="the storage contains checkpoints of the job j, but not its manifest"):
         claim_new(storage, "j", plan)
     assert storage.get_manifest("j") is None
     storage.delete_job("j")

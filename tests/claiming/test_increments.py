@@ -261,7 +261,7 @@ def test_who_slept_while_versions_went_is_refused() -> None:
         for number in range(2 * KEPT):
             put(storage, evolve(load(storage, "x"), job_id=str(number)))
         assert sleeper.version + 1 not in versions(storage)
-        with pytest.raises(ManifestConflictError, match="version 2 of the state 'x' is no longer the newest one"):
+        with pytest.raises(ManifestConflictError, match="version 2 of the state 'x' is no longer the newest version"):
             put(storage, evolve(sleeper, job_id="sleeper"))
         assert load(storage, "x").job_id == str(2 * KEPT - 1)
         put(storage, load(storage, "x"))

@@ -176,7 +176,9 @@ def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Playe
     two.savepoint("mine", {1: CheckpointRef(FIRST, 2)})
     claim = two.restore(Restore(savepoint="mine"), "a", "b")
     assert claim.restores[2] == RestoreRequest()
-    assert claim.notes[0] == "Not in the savepoint mine, so it continues from its current state: b -> b_out"
+    assert (
+        claim.notes[0] == "Pipelines that are not in the savepoint mine continue from their current state: b -> b_out"
+    )
 
 
 def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
@@ -188,7 +190,7 @@ def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
     claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
     assert claim.restores[1].ref == CheckpointRef(FIRST, 1)
     assert claim.restores[2] == RestoreRequest()
-    assert "Finished in the savepoint mine, so it remains finished: b -> b_out" in claim.notes
+    assert "Pipelines that had finished in the savepoint mine remain finished: b -> b_out" in claim.notes
 
 
 def test_a_pipeline_that_had_finished_and_has_gone_back_since_is_not_finished(two: Played) -> None:
@@ -261,7 +263,11 @@ def test_a_job_that_has_ended_goes_back_and_needs_nothing_of_its_staging(one: Pl
     [
         (("b",), {}, "it names 'b', 'b_out', which that job did not have; it lacks 'a', 'a_out'"),
         (("a", "b"), {}, "it names 'b', 'b_out', which that job did not have."),
-        (("a",), {"targets": "elsewhere"}, "'a_out' writes to {folder}/elsewhere/a, and wrote to {folder}/out/a"),
+        (
+            ("a",),
+            {"targets": "elsewhere"},
+            "'a_out' writes to {folder}/elsewhere/a; it previously wrote to {folder}/out/a",
+        ),
     ],
 )
 def test_another_file_for_a_job_that_has_ended_is_refused(
@@ -272,7 +278,7 @@ def test_another_file_for_a_job_that_has_ended_is_refused(
     one.write(ended=report_record(report))
     refusal = one.refusal(Restore(), *tables, **text)
     assert refusal.startswith(
-        "the job job-1 (tables) has ended, but this job file differs from the one that it ended with: "
+        "the job job-1 (tables) has ended, but this job file differs from the job file of its last run: "
     )
     assert said.format(folder=one.folder) in refusal
 

@@ -106,12 +106,12 @@ def _expect_refusal(cell: Cell, ground: Ground, said: str) -> str:
         return "refused: b waits"
     if cell.restored == "savepoint, new job":
         assert cell.died != "savepoint-stop", said
-        assert "continued after it" in said
+        assert "continued after the savepoint" in said
         assert f"-r {OLD} --restore-with-savepoint middle --retract" in said
         return "refused: twice"
     if cell.restored == "latest":
         assert (cell.died, cell.changed) in (("finished", "table added"), ("finished", "table removed")), said
-        assert "has ended, but this job file differs from the one that it ended with" in said
+        assert "has ended, but this job file differs from the job file of its last run" in said
         return "refused: ended"
     assert cell.restored == "older, refused", said
     assert "retract=True" in said

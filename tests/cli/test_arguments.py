@@ -146,7 +146,7 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["run", "j"], "There is no command 'run': to run a job, use seatunnel -c FILE"),
         (["--check"], "--config FILE"),
         (["-c"], "expected one argument"),
-        (["-c", "j", "-m", "local", "-m", "cluster"], "local, or spark://HOST:PORT"),
+        (["-c", "j", "-m", "local", "-m", "cluster"], "use -m spark://HOST:PORT"),
         (["-c", "j", "-m", "sc://host"], "no job tags"),
         (["-c", "j", "-m", "yarn"], "expected local"),
         (["-c", "j", "-m", "local[0]"], "N from 1"),

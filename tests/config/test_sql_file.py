@@ -150,7 +150,10 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("DROP TABLE a;", "job.sql:1:1: a statement begins with 'DROP'. A job in SQL has CREATE TABLE name WITH (…), "),
+        (
+            "DROP TABLE a;",
+            "job.sql:1:1: a statement begins with 'DROP'. A job in SQL consists of CREATE TABLE name WITH",
+        ),
         ("\n  CREATE TABLE", "job.sql:2:14: the name of the table is expected here, not the end"),
         ("CREATE TABLE a (id int) WITH ('x'='y')", "job.sql:1:16: the table 'a' has columns in SQL. Remove them; "),
         ("CREATE TABLE a;", "job.sql:1:14: expected WITH (…) or AS SELECT … after 'a', found 'the end'"),

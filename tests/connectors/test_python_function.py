@@ -172,5 +172,5 @@ def test_a_job_takes_a_function_by_its_name() -> None:
     assert [job.source(letters).name, job.source(letters(count=1)).name] == ["letters", "PythonFunction-source-2"]
     assert job.source(one, name="mine", schema_sample=5).name == "mine"
     assert isinstance(job._nodes[0][2]["function"], SourceFunction)
-    with pytest.raises(st.UsageError, match=r"a source is the name of a plugin, or a function with @st.source"):
+    with pytest.raises(st.UsageError, match=r"the name of a source plugin, or a function decorated with @st.source"):
         job.source(letters.function)  # type: ignore[arg-type]

@@ -36,8 +36,8 @@ def test_a_signed_request_is_let_in_once() -> None:
     keeper = Authenticator(SECRET, "c")
     headers = signed(keeper)
     assert keeper.refusal(headers, "POST", "/t") is None
-    assert keeper.refusal(headers, "POST", "/t") == "the request was received before"
-    assert keeper.refusal(signed(keeper, nonce="me-0"), "POST", "/t") == "the request was received before"
+    assert keeper.refusal(headers, "POST", "/t") == "the request has already been received"
+    assert keeper.refusal(signed(keeper, nonce="me-0"), "POST", "/t") == "the request has already been received"
     assert keeper.refusal(signed(keeper, nonce="me-2"), "POST", "/t") is None
     assert keeper.refusal(signed(keeper, nonce="you-1"), "POST", "/t") is None
     assert "earlier process" in str(Authenticator(SECRET, "c").refusal(headers, "POST", "/t"))

@@ -74,7 +74,9 @@ def test_what_it_refuses_and_what_breaks_is_reported(server: ControlServer, envi
         client.ask(JOB, {"do": "refuse"}, environment)
     with pytest.raises(UsageError, match="a bug in the job's process; see its log: RuntimeError: a bug"):
         client.ask(JOB, {"do": "break"}, environment)
-    with pytest.raises(UsageError, match="this version cannot 'fly'; it can break, echo, refuse, status"):
+    with pytest.raises(
+        UsageError, match="this version does not support the request 'fly'; it supports break, echo, refuse, status"
+    ):
         client.ask(JOB, {"do": "fly"}, environment)
 
 

@@ -307,7 +307,7 @@ def test_a_damaged_archive_is_damage(made: Made, tmp_path: Path) -> None:
     content[entry.header_offset + 300] ^= 1
     path.write_bytes(content)
     with ArchiveStorage.read_from(path) as archive:
-        with pytest.raises(CheckpointCorruptedError, match="Export it again"):
+        with pytest.raises(CheckpointCorruptedError, match="Export the checkpoints again"):
             archive.read(entry.filename)
         assert not verify(archive, survey(archive)).sound
 

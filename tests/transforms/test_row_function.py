@@ -93,5 +93,5 @@ def test_only_functions_are_decorated_and_only_decorated_ones_are_taken() -> Non
         st.transform(schema={"m": "no"})(lambda row: row).options()
     rows = st.Job("x").source("FakeSource")
     assert [rows.transform(odd).name, rows.transform(odd).name] == ["odd", "Python-transform-2"]
-    with pytest.raises(st.UsageError, match=r"a transform is the name of a plugin, or a function with @st.transform"):
+    with pytest.raises(st.UsageError, match=r"name of a transform plugin, or a function decorated with @st.transform"):
         rows.transform(odd.function)  # type: ignore[arg-type]

@@ -102,7 +102,8 @@ class Database:
             raise self._storage_error(error) from error.orig
         except exc.TimeoutError as error:
             raise StorageUnavailableError(
-                "all connections of this process to the database were in use for too long. Find out what uses them"
+                "all connections of this process to the database were in use for too long. Find the operations "
+                "that use them"
             ) from error
 
     def _storage_error(self, error: exc.DBAPIError) -> StorageUnavailableError | StorageAccessError:

@@ -26,8 +26,7 @@ class MapStorageFactory(CheckpointStorageFactory):
             beneath.close()
             raise StorageConfigurationError(
                 f"{STORAGE_TYPE}: {configuration.get(STORAGE_TYPE)} does not store named objects, so it cannot "
-                "hold a map. "
-                f"Write {STORAGE_TYPE}: local, hdfs, s3 or oss, or take type: hdfs"
+                f"hold a map. Write {STORAGE_TYPE}: local, hdfs, s3 or oss, or use type: hdfs"
             )
         storage = MapStorage(beneath, namespace=namespace, max_retained=max_retained)
         storage.read_only = beneath.read_only

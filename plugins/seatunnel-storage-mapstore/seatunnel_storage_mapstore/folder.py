@@ -89,7 +89,7 @@ class Folder:
         if existing is None:
             self.require_newest(epoch)
             raise StorageUnavailableError(
-                f"{self.where(name)} was removed while it was written. Find the program that does that"
+                f"{self.where(name)} was removed while it was being written. Find the program that removed it"
             )
         if existing != body:
             raise CheckpointCorruptedError(

@@ -47,7 +47,7 @@ def _read(folder: Folder, contents: Contents) -> Recovered:
     snapshots = [piece for piece in log if piece.kind == SNAPSHOT]
     if not snapshots:
         if log:
-            raise _MovedError(f"there are groups of changes, such as {log[-1].name}, but no snapshot before them")
+            raise _MovedError(f"groups of changes, such as {log[-1].name}, exist, but no earlier snapshot")
         return Recovered(0, {})
     base = snapshots[-1]
     entries: dict[str, Entry] = {}
@@ -65,9 +65,9 @@ def _snapshot(folder: Folder, piece: Piece) -> Frame:
     try:
         frame, length = frames.opened(data, map_name=folder.map_name, where=where)
     except frames.IncompleteFrameError as cause:
-        raise frames.damaged(where, "it ends too early") from cause
+        raise frames.damaged(where, "the file is truncated") from cause
     if length != len(data):
-        raise frames.damaged(where, f"it has {len(data) - length} bytes too many")
+        raise frames.damaged(where, f"the file is {len(data) - length} bytes too long")
     return _expected(frame, Kind.SNAPSHOT, piece.epoch, piece.number, where)
 
 
@@ -96,7 +96,7 @@ def _frames(folder: Folder, segment: Piece, *, last: bool) -> Iterator[Frame]:
         except frames.IncompleteFrameError as cause:
             if last and at > 0:
                 return
-            raise frames.damaged(where, "it ends too early") from cause
+            raise frames.damaged(where, "the file is truncated") from cause
         yield frame
         at += length
     if at == 0:

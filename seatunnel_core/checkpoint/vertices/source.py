@@ -99,7 +99,8 @@ class SourceVertex:
             raise IllegalEventError(f"source {event.source!r} received splits without a request")
         if self.state.attachment not in (None, event.attachment):
             raise IllegalEventError(
-                f"source {event.source!r} was enumerated as {self.state.attachment!r}, and is {event.attachment!r} now"
+                f"source {event.source!r} was enumerated as {self.state.attachment!r}, but its enumeration is now "
+                f"{event.attachment!r}"
             )
         if self.state.total not in (None, len(event.splits)):
             raise IllegalEventError(

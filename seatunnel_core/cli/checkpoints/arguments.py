@@ -17,14 +17,14 @@ VERBS = {
     "list": "list the jobs of a storage; with -j, the checkpoints of one",
     "show": "describe the content of a checkpoint",
     "diff": "show the differences between two checkpoints",
-    "verify": "read all data, and report what is damaged and what can be restored",
+    "verify": "read all data, and report damage and restorable checkpoints",
     "export": "export jobs to a file, for transfer or backup",
     "copy": "copy jobs to another storage, or from a file",
     "gc": "find and remove data that is no longer needed",
 }
 
 _STORAGES = """\
-storage: by default the one that a job would use. Values of --from and --to:
+storage: by default the storage that a job would use. Values of --from and --to:
   FILE.yaml   an engine file, which configures the storage
   FOLDER/     a namespace in local files; must contain a "/"
   FILE.zip    a file that `export` wrote
@@ -68,7 +68,7 @@ class CheckpointsArguments(Command):
     """Checkpoints as ``EPOCH-ID`` or as an ID alone."""
 
     destination: StorageReference | None = None
-    dry_run: bool = switch("--dry-run", help="list what would be removed, without removing it")
+    dry_run: bool = switch("--dry-run", help="list the data that would be removed, without removing it")
     older_than_s: float = option(
         "--older-than", metavar="AGE", type=_age, default=86_400,
         help="keep files younger than this: 90s 15m 6h 7d (1d)")  # fmt: skip

@@ -26,17 +26,17 @@ class SlotsArguments(Command):
     name: str | None = None
     """Name of the slot to drop; ``None`` for all slots of the job."""
 
-    config: Path = option("-c", "--config", metavar="FILE", type=Path, help="the job whose sources read the slots")
+    config: Path = option("-c", "--config", metavar="FILE", type=Path, help="job file; its sources read the slots")
     variables: dict[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
         default=[], converter=dict, repr=False)  # fmt: skip
     """Values of variables; may contain secrets."""
 
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="the engine's file that configures the checkpoint storage"
+        "--engine-config", metavar="FILE", type=Path, help="engine file that configures the checkpoint storage"
     )
     force: bool = switch(
-        "--force", help="drop: also a slot that a job's checkpoint needs, or that the engine did not create"
+        "--force", help="drop: also remove a slot that a job's checkpoint needs, or that the engine did not create"
     )
 
 
@@ -50,7 +50,7 @@ def parse_slots(parser: Parser, argv: Sequence[str]) -> SlotsArguments:
     parser.usage = "seatunnel slots VERB -c FILE [NAME] [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("list", "drop"), help="one of the verbs below")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="drop: only this slot")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="drop: name of a single slot to drop; by default all")
     add_options(parser, SlotsArguments)
     values = parser.parse_args(argv)
     if values.config is None:

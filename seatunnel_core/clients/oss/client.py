@@ -69,8 +69,8 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 of a-z, 0-9 and -, as in "
-            "my-checkpoints; a folder in it is written as namespace"
+            f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 characters from a-z, 0-9 and "
+            "-, as in my-checkpoints; a folder in it is written as namespace"
         )
     return name
 

@@ -200,8 +200,9 @@ def _without_tls(error: BotoCoreError) -> StorageFailureError:
 def _unreachable(error: BotoCoreError) -> StorageUnavailableError:
     if _is_due_to(error, socket.gaierror):
         return StorageUnavailableError(
-            "the host of the endpoint has no address. Correct fs.s3a.endpoint; if it is an S3 of your own, set "
-            "fs.s3a.path.style.access: true, so that the bucket is not part of the host; or check this machine's DNS"
+            "the host of the endpoint has no address. Correct fs.s3a.endpoint; for a server other than Amazon S3, "
+            "set fs.s3a.path.style.access: true, so that the bucket is not part of the host; or check this "
+            "machine's DNS"
         )
     return StorageUnavailableError(
         "no server responds at the endpoint. Check that the server is up, that fs.s3a.endpoint is correct, and "

@@ -91,7 +91,7 @@ def _first(configuration: Mapping[str, str], key: str, default: str) -> Credenti
         if credentials is not None:
             return credentials
     reasons = "; ".join(f"{name} {provider.in_vain}" for name, provider in providers.items())
-    raise StorageConfigurationError(f"there are no credentials for S3: {reasons}. Provide what one of them needs")
+    raise StorageConfigurationError(f"there are no credentials for S3: {reasons}. Set up one of these providers")
 
 
 def _provider(key: str, name: str) -> Provider:
@@ -159,8 +159,8 @@ def _life_s(expires_at: datetime.datetime, method: str) -> float:
 def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
     if handed is None or handed.expires_at is None:
         raise StorageConfigurationError(
-            f"{method} returned credentials that expire before, and now ones that do not. It must always return "
-            "the same kind"
+            f"{method} returned credentials that expire, and now credentials that do not expire. It must always "
+            "return the same kind"
         )
     _life_s(handed.expires_at, method)
     return {

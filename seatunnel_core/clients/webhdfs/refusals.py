@@ -36,14 +36,14 @@ _FINAL = {
 """Remedies for permanent failures, by Java exception name."""
 
 _QUOTAS = {
-    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
-    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
-    "is written, a whole block (dfs.blocksize) counts for each replica",
+    "NSQuotaExceededException": "Remove files, or raise the name quota: hdfs dfsadmin -setQuota <names> <folder>",
+    "DSQuotaExceededException": "Raise the space quota: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file is "
+    "written, a whole block (dfs.blocksize) counts for each replica",
     "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
 }
 _PASSING = {
-    "StandbyException": "Make one active (see hdfs haadmin -getAllServiceState), and list all of them in the "
-    f"configuration, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
+    "StandbyException": "Make one NameNode active (see hdfs haadmin -getAllServiceState), and list all NameNodes in "
+    f"the configuration, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
     "SafeModeException": "Safe mode ends when the DataNodes have reported, unless an operator entered it: hdfs "
     "dfsadmin -safemode leave",
     "BlockMissingException": (
@@ -116,8 +116,8 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
         )
     if server.role == "DataNode":
         return StorageUnavailableError(
-            f"{who}, to which the NameNode redirects, cannot be reached: {said}. Check that it is up (hdfs "
-            "dfsadmin -report), and that this machine can resolve its name and connect to its HTTP port"
+            f"the NameNode redirects to {who}, which cannot be reached: {said}. Check that it is up (hdfs dfsadmin "
+            "-report), and that this machine can resolve its name and connect to its HTTP port"
         )
     return _no_namenode(innermost_cause(error), server, who)
 
@@ -139,8 +139,8 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
             "9870 unless it was changed"
         )
     return StorageUnavailableError(
-        f"{who} did not respond: {message_of(cause)}. Check that it is up, that this is the port of its web server, "
-        "not that of RPC, and that no firewall or proxy blocks HTTP"
+        f"{who} did not respond: {message_of(cause)}. Check that it is up, that this is the port of its web "
+        "server, not its RPC port, and that no firewall or proxy blocks HTTP"
     )
 
 

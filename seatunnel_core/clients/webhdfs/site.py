@@ -36,7 +36,7 @@ def _of_files(written: str) -> dict[str, str]:
     if not files[-1].is_file():
         raise StorageConfigurationError(
             f"{SITE_PATH} is {written!r}, but {files[-1]} is not a readable file. Copy hdfs-site.xml of the "
-            "cluster to this machine and set its path, or that of its folder"
+            "cluster to this machine, and set its path or the path of its folder"
         )
     return {name: value for file in files if file.is_file() for name, value in _of_file(file).items()}
 

@@ -103,7 +103,7 @@ def test_verify_of_an_archive_whose_middle_is_missing(terminal: Terminal, tmp_pa
     cut.write_bytes(body[: len(body) // 3] + body[len(body) // 3 + 1_000 :])
     text = terminal.run("verify", state=str(cut), code=1)
     assert "DAMAGED" in text
-    assert "Export it again, or take the file from another copy" in text
+    assert "Export the checkpoints again, or use another copy of the file" in text
     assert "writable" not in text + terminal.complaint
 
 

@@ -291,7 +291,7 @@ def test_credentials_that_expire_are_followed_by_such_that_expire(
     credentials = s3_credentials.renewed(lambda: next(answers), "test")
     assert isinstance(credentials, RefreshableCredentials)
     credentials._time_fetcher = lambda: soon
-    with pytest.raises(StorageConfigurationError, match="now ones that do not"):
+    with pytest.raises(StorageConfigurationError, match="now credentials that do not expire"):
         credentials.get_frozen_credentials()
 
 
