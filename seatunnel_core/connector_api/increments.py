@@ -197,6 +197,7 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(
-            f"{what} are more than {MOST_DIGESTS:,}, but the state must store a digest of each to prevent duplicates. "
-            "Set a smaller lag, or use a column with more distinct values, such as a time with fractions of a second"
+            f"{what} exceed the limit of {MOST_DIGESTS:,} in the state, which stores a digest of each of them to "
+            "prevent duplicates. Set a smaller lag, or use a column with more distinct values, such as a time with "
+            "fractions of a second"
         )

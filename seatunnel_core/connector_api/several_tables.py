@@ -124,7 +124,8 @@ class SeveralTables(Source):
         reporting = next((each for each in sources.values() if isinstance(each, SupportsFacts)), None)
         if reporting is not None:
             raise UsageError(
-                f"option {TABLES!r}: {reporting.identifier} does not support it, because it implements absorb"
+                f"option {TABLES!r}: {reporting.identifier} does not support this option, because the source "
+                "implements absorb"
             )
         first = next(iter(self._sources.values()))
         self.identifier, self.replayable, self.ordered = first.identifier, first.replayable, first.ordered

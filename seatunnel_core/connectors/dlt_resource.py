@@ -200,8 +200,9 @@ class DltRows:
         """Return an item. Raise SourceError if its resource sends it to another table or with other hints."""
         if meta is not None:
             raise SourceError(
-                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
-                "resource has only one table, so yield such items from a separate resource"
+                f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "
+                "changes its columns, but here a resource has only one table; yield such items from a separate "
+                "resource"
             )
         return item
 

@@ -40,8 +40,8 @@ SAMPLE = Option(
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
-    doc="True if reading a split again gives the same rows; by default as @st.source says. Only you can know. If "
-    "false, a failure may duplicate or lose rows.",
+    doc="True if reading a split again gives the same rows; by default the value of @st.source. The engine cannot "
+    "check this. If false, a failure may duplicate or lose rows.",
 )
 
 NOT_SAID = (

@@ -70,8 +70,8 @@ IDEMPOTENT = Option(
     "idempotent",
     BOOLEAN,
     default=False,
-    doc="True if writing rows again changes nothing, as in an upsert by key, which only you can know. If false, "
-    "rows may be duplicated after a failure.",
+    doc="True to state that writing rows again changes nothing, as in an upsert by key; the engine cannot check "
+    "this. If false, rows may be duplicated after a failure.",
 )
 
 _making = threading.Lock()
@@ -311,8 +311,8 @@ class ParquetStager(SinkWriter):
             self._file.write_batch(batch.rows)
         except pa.ArrowInvalid as error:
             raise RowError(
-                f"{self._target.who}: a row of {batch.table} cannot be staged for Spark, whose timestamps have "
-                f"microseconds: {error}"
+                f"{self._target.who}: a row of {batch.table} cannot be staged for Spark, which stores timestamps "
+                f"with microseconds only: {error}"
             ) from error
         except OSError as error:
             raise self._target.failed("cannot be written", error, self._path) from error

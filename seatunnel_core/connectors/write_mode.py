@@ -26,8 +26,7 @@ PRUNING_MODE: Option[str] = evolve(
     WRITE_MODE,
     type=ENUM("append", "replace", "merge", "prune"),
     doc=WRITE_MODE.doc
-    + " prune takes keys only, adds nothing, and after the last row deletes rows of the target whose key was "
-    "not among them.",
+    + " prune takes keys only, adds nothing, and after the last row deletes the target rows with other keys.",
 )
 MERGE_KEY: Option[tuple[str, ...]] = Option(
     "merge_key",
@@ -37,15 +36,16 @@ MERGE_KEY: Option[tuple[str, ...]] = Option(
 REPLACE_PARTITIONS: Option[tuple[str, ...]] = Option(
     "replace_partitions",
     LIST(),
-    doc="With write_mode = replace: columns, such as day. Only rows of the target whose values in these columns "
-    "occur in this run are replaced.",
+    doc="With write_mode = replace: columns, such as day. Only target rows with values in these columns that occur "
+    "in this run are replaced.",
 )
 PARTITIONS_COMPLETE = Option(
     "partitions_arrive_complete",
     BOOLEAN,
     default=False,
-    doc="With replace_partitions and a source with incremental: states that each partition that receives rows "
-    "receives all of them. Otherwise its other rows would be lost, and the job is rejected.",
+    doc="With replace_partitions and a source with incremental: true to state that this run contains all rows of "
+    "each partition that it writes to. Otherwise, the other rows of these partitions would be lost, so the job "
+    "is rejected.",
 )
 KEEP_HISTORY = Option(
     "keep_history",
@@ -144,15 +144,14 @@ class WriteMode:
     def _check_children(self, schema: TableSchema, replaces: bool) -> None:
         if self.history:
             raise SinkError(
-                f"option 'keep_history': the rows of {schema.table} are elements of those of {schema.root}, whose "
-                "versions cannot be kept; set nesting = columns in the source, or remove keep_history"
+                f"option 'keep_history': the rows of {schema.table} are child rows of {schema.root}, and versions "
+                "of child rows cannot be kept; set nesting = columns in the source, or remove keep_history"
             )
         if not replaces:
             raise SinkError(
-                f"option 'write_mode': the rows of {schema.table} are elements of those of {schema.root}, which "
-                "this sink cannot replace together with them; set nesting = columns in the source, or use"
-                " DuckDB "
-                "or Jdbc"
+                f"option 'write_mode': the rows of {schema.table} are child rows of {schema.root}, and this sink "
+                "cannot replace child rows together with their parents; set nesting = columns in the source, or "
+                "use DuckDB or Jdbc"
             )
 
 

@@ -194,7 +194,7 @@ def test_values_keep_their_types(tmp_path: Path) -> None:
 def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
     cases = {
         "dynamic": "chooses the table of each row (table_name is a function)",
-        "marked": "marks an item with TableNameMeta, for a separate table or columns",
+        "marked": "an item is marked with TableNameMeta, which sends it to another table",
         "incremental": "the resource 'incremental' keeps state in dlt",
         "remembers": "the resource keeps state in dlt",
         "bound_cursor": "keeps state in dlt",

@@ -191,7 +191,8 @@ class ReportingLetters(Letters):
 def test_tables_of_a_source_that_receives_facts_are_refused() -> None:
     """Nothing would pass the facts of their readers to them."""
     with pytest.raises(
-        UsageError, match=r"'tables_configs': Letters does not support it, because it implements absorb"
+        UsageError,
+        match=r"'tables_configs': Letters does not support this option, because the source implements absorb",
     ):
         SeveralTables(Options({}, ()), {"a": ReportingLetters(looks_into=True)})
 

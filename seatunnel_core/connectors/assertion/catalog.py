@@ -131,7 +131,8 @@ class CatalogRule:
     def _check_primary_key_name(self, schema: TableSchema) -> None:
         if not schema.primary_key:
             raise RuleError(
-                f"Assert: table {schema.table} has no primary key, expected one with the name {self.primary_key_name!r}"
+                f"Assert: table {schema.table} has no primary key, expected a primary key with the name "
+                f"{self.primary_key_name!r}"
             )
         if schema.primary_key_name is None:
             raise RuleError(

@@ -232,8 +232,8 @@ class ColumnRules:
         for name in () if changes.complete else row_filter.columns:
             if not changes.arrived(changes.rows.schema.get_field_index(name)).all():
                 raise SourceError(
-                    f"table {found.reading.name}, {where}: the log does not have the value of the column {name!r} of a "
-                    f"changed row, which the filter needs; {remedy}"
+                    f"table {found.reading.name}, {where}: the log does not contain the value of the column "
+                    f"{name!r} of a changed row, which the filter needs; {remedy}"
                 )
         return row_filter.met(changes.rows, changes.misfits)
 

@@ -166,8 +166,8 @@ def _absent(
         needed = missing if name in schema.primary_key else missing & inserted
         if needed.any():
             raise SourceError(
-                f"table {schema.table}, {where}: the log does not have the value of the column {name!r} of a changed "
-                f"row; {remedy}"
+                f"table {schema.table}, {where}: the log does not contain the value of the column {name!r} of a "
+                f"changed row; {remedy}"
             )
         if (missing & updated).any():
             found[name] = missing & updated

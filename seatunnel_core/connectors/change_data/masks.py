@@ -64,7 +64,7 @@ class SaltedHash(Mask):
 
     def problem(self, values: pa.DataType) -> str:
         is_plain = of.is_string(values) or of.is_integer(values)
-        return "" if is_plain else "only text and integers have one form that can be hashed"
+        return "" if is_plain else "only strings and integers can be hashed"
 
     def applied(self, values: pa.Array) -> pa.Array:
         salted = sha256(self.salt.encode())

@@ -54,13 +54,13 @@ CONFIGURED_SPLIT_COLUMN = Option(
     "snapshotSplitColumn", STRING, doc="Column of the key by which the table is divided into chunks."
 )
 CONFIGURED_COLUMNS: Option[tuple[str, ...]] = Option(
-    "columns", LIST(), doc="Columns to capture, with those of the key. By default all of them."
+    "columns", LIST(), doc="Columns to capture, including the key columns. By default all columns."
 )
 CONFIGURED_FILTER = Option(
     "filter",
     STRING,
-    doc="Condition of the rows to capture: comparisons of columns with integers, IN, IS NULL and IS NOT NULL, joined "
-    "by AND. An update that changes whether a row meets it becomes an insert or a delete.",
+    doc="Condition for the rows to capture: comparisons of columns with integers, IN, IS NULL and IS NOT NULL, "
+    "joined by AND. An update that changes whether a row meets it becomes an insert or a delete.",
 )
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",
@@ -110,7 +110,8 @@ SCHEMA_CHANGES = Option(
     "schema-changes.enabled",
     BOOLEAN,
     default=False,
-    doc="True is rejected: a change of a captured table's columns stops the job before any row of the new shape.",
+    doc="True is rejected: a change of a captured table's columns stops the job before it reads a row with the new "
+    "columns.",
 )
 DEBEZIUM = Option(
     "debezium",
@@ -127,12 +128,12 @@ WITHOUT_EFFECT: tuple[Option[Any], ...] = (
     Option("connect.max-retries", within(0, 1000), default=3, no_effect="the engine retries", doc="SeaTunnel's."),
     Option(
         "incremental.parallelism", within(1, 1000), default=1, no_effect="the engine divides the work",
-        doc="SeaTunnel's number of readers of the log.",
+        doc="SeaTunnel's number of log readers.",
     ),
-    Option("exactly_once", BOOLEAN, default=False, no_effect=_EXACT, doc="SeaTunnel's switch of exact snapshots."),
+    Option("exactly_once", BOOLEAN, default=False, no_effect=_EXACT, doc="SeaTunnel's switch for exact snapshots."),
     Option(
         "enable_concurrent_read", BOOLEAN, default=True, no_effect="chunks are always read in parallel",
-        doc="SeaTunnel's switch of parallel snapshots.",
+        doc="SeaTunnel's switch for parallel snapshots.",
     ),
 )  # fmt: skip
 
@@ -177,5 +178,5 @@ def require_supported(options: Options) -> None:
     if options[SCHEMA_CHANGES]:
         raise UsageError(
             "option 'schema-changes.enabled': changes of columns are not supported; set it to false. A change of a "
-            "captured table then stops the job before any row of the new shape"
+            "captured table then stops the job before it reads a row with the new columns"
         )

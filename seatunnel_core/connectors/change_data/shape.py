@@ -22,7 +22,7 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
         for name in planned.names
         if name in logged.names and logged.field(name).type != planned.field(name).type
     ]
-    return ", ".join(changes) or "they have another order"
+    return ", ".join(changes) or "their order is different"
 
 
 def shape_message(table: str, changes: str, position: str) -> str:
@@ -34,8 +34,8 @@ def shape_message(table: str, changes: str, position: str) -> str:
         position: Log position of the first row with the new columns.
     """
     return (
-        f"the columns of {table} have changed: {changes}; the first such row is at {position}. No row of the new shape "
-        "was read"
+        f"the columns of {table} have changed: {changes}; the first such row is at {position}. No row with the new "
+        "columns was read"
     )
 
 

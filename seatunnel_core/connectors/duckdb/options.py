@@ -32,7 +32,7 @@ PROPERTIES = Option(
     "properties",
     MAP,
     secret=True,
-    doc="DuckDB settings, such as memory_limit or threads, while this job has the file open.",
+    doc="DuckDB settings, such as memory_limit or threads, that apply while this job has the file open.",
 )
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     PATH,

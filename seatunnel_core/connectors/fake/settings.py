@@ -58,7 +58,7 @@ def _template(options: Options, name: str) -> tuple[Any, ...]:
 
 def _check_float(key: str, value: float) -> None:
     if abs(value) > LARGEST_FLOAT:
-        raise UsageError(f"option '{key}': {value} does not fit into a float, whose largest value is {LARGEST_FLOAT}")
+        raise UsageError(f"option '{key}': {value} does not fit into a float; the largest float is {LARGEST_FLOAT}")
 
 
 def _parts(options: Options) -> Parts:

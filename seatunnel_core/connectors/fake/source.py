@@ -148,8 +148,7 @@ class FakeSource(Source):
         if not (-limit <= first and first + rows <= limit):
             raise SourceError(
                 f"FakeSource: {rows} rows counted from auto.increment.start = {first} do not fit into column "
-                f"{column.name!r}, whose range is {-limit} to {limit - 1}; start lower, or declare it as "
-                "bigint"
+                f"{column.name!r} with the range {-limit} to {limit - 1}; start lower, or declare it as bigint"
             )
 
     def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:

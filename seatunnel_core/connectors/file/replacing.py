@@ -47,8 +47,8 @@ def refuse_unfit(layout: FileLayout) -> None:
         )
     if not layout.root or layout.root.rstrip("/") == layout.files.top.rstrip("/"):
         raise UsageError(
-            f"option 'path': write_mode = replace replaces the folder {layout.place}, which is in the root of "
-            "the file system; use a folder below another one, such as /data/out"
+            f"option 'path': write_mode = replace replaces the folder {layout.place}, which is in the root of the "
+            "file system; use a folder below another folder, such as /data/out"
         )
     chosen = layout.mode.partitions
     if chosen and chosen != layout.partition_by:

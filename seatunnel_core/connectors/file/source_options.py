@@ -163,7 +163,7 @@ FILTER = Option(
     STRING,
     doc="Regular expression that must match the whole file name, or the whole path if it contains a slash.",
 )
-EXTENSION = Option("filename_extension", STRING, doc="Read only files whose name ends with this, for example csv.")
+EXTENSION = Option("filename_extension", STRING, doc="Read only files with names that end with this, for example csv.")
 MODIFIED_START = Option(
     "file_filter_modified_start",
     MOMENT,

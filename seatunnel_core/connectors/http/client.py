@@ -173,8 +173,8 @@ class Client:
                 leads = urlsplit(response.headers["Location"])
                 where = f"{leads.scheme}://{leads.hostname}" if leads.hostname else "another path"
                 raise self._failure(
-                    f"{request.shown} answered {response.status_code} with a redirect to {where}: redirects "
-                    "to other hosts, and those of a POST, are not followed; correct the url"
+                    f"{request.shown} answered {response.status_code} with a redirect to {where}: redirects to "
+                    "other hosts and redirects of POST requests are not followed; correct the url"
                 )
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 

@@ -217,7 +217,7 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
     arrow = columns.field(increment.column).type
     if not any(is_one(arrow) for is_one in _KINDS):
         raise UsageError(
-            f"option 'incremental': {increment.column!r} is a {type_name(arrow)}, whose values cannot be "
+            f"option 'incremental': {increment.column!r} is a {type_name(arrow)}; values of this type cannot be "
             "compared exactly. Use a column of integers, decimals, dates, timestamps or strings"
         )
     reads = read_by(increment, content, request, key)

@@ -67,7 +67,7 @@ class InferredIncrements:
             known = self._typed(TEXT if after is None else kind_of(after.value))
             return known.window_of([[(None, "") for _ in raw]], after), shape
         if after is not None and kind_of(after.value) != kind:
-            raise self._refused(f"its values now are of type {kind}, but the cursor is {after.value!r}")
+            raise self._refused(f"the column now has values of type {kind}, but the cursor is {after.value!r}")
         typed = self._typed(kind)
         typed.require_values()
         window = typed.window_of([typed.marked_values(raw)], after)
@@ -104,14 +104,14 @@ class InferredIncrements:
     def _kind(self, values: Iterable[Any]) -> str | None:
         kinds = {NUMBER if _is_number(value) else kind_of(value) for value in values if value is not None}
         for strange in sorted(kinds - _TYPES.keys()):
-            raise self._refused(f"it has values of type {strange}")
+            raise self._refused(f"the column has values of type {strange}")
         if len(kinds) <= 1:
             return next(iter(kinds), None)
         if kinds == {DATE, LOCAL}:
             return LOCAL
         if TEXT in kinds and not any(map(_is_number, values)):
             return TEXT
-        raise self._refused(f"its values have several types ({', '.join(sorted(kinds))})")
+        raise self._refused(f"the column has values of several types ({', '.join(sorted(kinds))})")
 
     def _refused(self, why: str) -> SourceError:
         return SourceError(
@@ -138,7 +138,7 @@ class _Typed(RowIncrements):
             return _READ[self.kind](text)
         except (ValueError, ArithmeticError) as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, whose values are of "
+                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, which has values of "
                 f"type {self.kind}"
             ) from error
 

@@ -161,7 +161,7 @@ HAS_MORE = Option(
     STRING,
     doc=(
         "JSONPath of a flag in a response that is true if more pages follow. With page numbers, only this flag "
-        "determines the last page; with cursors, a missing cursor does, too."
+        "determines the last page; with cursors, a missing cursor also ends the pages."
     ),
 )
 CURSOR_FIELD = Option(

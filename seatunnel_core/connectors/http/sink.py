@@ -108,7 +108,7 @@ class HttpWriter(SinkWriter):
             kinds = batch.kinds.unique().to_pylist() if batch.kinds is not None else []
             others = ", ".join(RowKind(kind).name for kind in kinds if kind != RowKind.INSERT)
             raise SinkError(
-                f"table {batch.table}: {self._sink.identifier} sends inserted rows, found {others}; filter "
+                f"table {batch.table}: {self._sink.identifier} accepts only inserted rows, found {others}; filter "
                 "them with FilterRowKind, or convert their kinds to columns with RowKindExtractor"
             )
         bodies = list(self._sink.bodies(batch.rows))

@@ -116,9 +116,9 @@ class Walk:
             )
         if again and same == again + 1:
             raise SourceError(
-                f"{where} equals page {same}, and the previous page was repeated, too: after its last page, the "
-                "service starts again. Set total_page_size, batch_size or has_more_response_field to determine the "
-                "last page"
+                f"{where} equals page {same}, and the previous page was also repeated: after its last page, the "
+                "service starts again with the first page. Set total_page_size, batch_size or "
+                "has_more_response_field to determine the last page"
             )
         return same
 

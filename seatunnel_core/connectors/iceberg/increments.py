@@ -52,9 +52,9 @@ class SnapshotIncrements:
             snapshot = table.snapshot_by_id(at)
             if snapshot is None or snapshot.parent_snapshot_id is None:
                 raise SourceError(
-                    f"the snapshots from {after}, up to which {self.named} was read, to {window.upto.value} "
-                    "are incomplete: some have expired, or the table was rolled back or created again. "
-                    f"{self._what_to_do(window.upto)}"
+                    f"{self.named} was read up to the snapshot {after}, but the snapshots from there to "
+                    f"{window.upto.value} are incomplete: some have expired, or the table was rolled back or "
+                    f"created again. {self._what_to_do(window.upto)}"
                 )
             found.append(snapshot)
             at = snapshot.parent_snapshot_id

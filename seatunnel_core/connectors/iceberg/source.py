@@ -169,8 +169,8 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         files = self._access()
         if stored.text(split.body, "uuid") != files.uuid:
             raise SourceChangedError(
-                f"the table {self._named} is not the one with which this job started: it was dropped and "
-                "created again; start a new job"
+                f"the table {self._named} is not the table with which this job started: it was dropped and created "
+                "again; start a new job"
             )
         try:
             for rows in files.rows(split.body, self._chosen):

@@ -105,8 +105,8 @@ class TargetTable:
         self.refuse_replaced(table)
         if self.branch != MAIN and self.branch not in table.metadata.refs:
             raise CommitError(
-                f"{self.who}: the branch {self.branch} of the table {self.named}, in which rows were collected, no "
-                "longer exists: it was removed by another program; start a new job"
+                f"{self.who}: another program removed the branch {self.branch} of the table {self.named}, which "
+                "collected the rows of this job; start a new job"
             )
         return table
 

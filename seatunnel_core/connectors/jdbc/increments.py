@@ -227,8 +227,8 @@ def increments_of(found: Found, increment: Increment) -> Increments:
     order = dialect.orders[column.order]
     if not any(is_one(column.arrow) for is_one in _KINDS) or order.description:
         raise SourceError(
-            f"option 'incremental': {column.name!r} of {found.reading.name} is {column.declared or 'of no type'}, "
-            "whose values cannot be compared exactly"
+            f"option 'incremental': {column.name!r} of {found.reading.name} is {column.declared or 'of no type'}; "
+            "values of this type cannot be compared exactly"
             + (f": only {order.description}" if order.description else "")
             + ". Use a column of integers, decimals, dates or timestamps, or compute such a column in query, with AS"
         )
@@ -261,7 +261,8 @@ def _require_value(text: str, column: Column) -> None:
         value_of(text.strip(), column.arrow)
     except (ValueError, InvalidOperation) as error:
         raise SourceError(
-            f"option 'incremental': start: {text!r} is not a value of {column.name}, whose type is {column.declared}"
+            f"option 'incremental': start: {text!r} is not a value of {column.name}, which has the type "
+            f"{column.declared}"
         ) from error
 
 

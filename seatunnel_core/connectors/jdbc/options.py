@@ -37,11 +37,13 @@ POOL = Option(
     doc="Maximum number of connections of a process to this database, shared by the readers and writers of all "
     "tables, sources and sinks. A reader or writer that holds a connection never waits for a second one.",
 )
-QUERY = Option("query", STRING, unless=("table_path", "table_list"), required=True, doc="Query whose result is read.")
+QUERY = Option(
+    "query", STRING, unless=("table_path", "table_list"), required=True, doc="Query that returns the rows to read."
+)
 TABLE_PATH = Option(
     "table_path",
     STRING,
-    doc="Table to read, as database.schema.table or a part of it. With query, only the name of the rows.",
+    doc="Table to read, as database.schema.table or a part of it. With query, it only names the rows.",
 )
 WHERE = Option("where_condition", STRING, doc="Filter on the rows of each table or query; starts with where.")
 PARTITION_COLUMN = Option(
@@ -185,8 +187,8 @@ DATABASE = Option(
     "database",
     STRING,
     doc=(
-        "Database of the table; by default that of url. On PostgreSQL it must be the database of url, because a "
-        "connection has a single database."
+        "Database of the table; by default the database in url. On PostgreSQL it must be the database of url, "
+        "because a connection has a single database."
     ),
 )
 TABLE = Option(

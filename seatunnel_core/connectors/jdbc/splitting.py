@@ -140,7 +140,9 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
     if column and (body["low"] is not None or body["high"] is not None):
         name = stored.text(body, "order") if "order" in body else OWN
         if name not in dialect.orders:
-            raise StoredValueError(f"{ascii(name)[:60]} is not an order by which {dialect.address.kind} divides rows")
+            raise StoredValueError(
+                f"{ascii(name)[:60]} is not an order that {dialect.address.kind} supports for splits"
+            )
         order = dialect.orders[name]
         by = order.by.replace("{}", dialect.quoted(column))
         sides = [f"{by} >= {order.literal(stored.text(body, 'low'))}"] if body["low"] is not None else []
@@ -171,7 +173,7 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
         return value_of(text.strip(), column.arrow)
     except (ValueError, InvalidOperation) as error:
         raise SourceError(
-            f"option {option.key!r}: {text!r} is not a value of {column.name}, whose type is {column.declared}"
+            f"option {option.key!r}: {text!r} is not a value of {column.name}, which has the type {column.declared}"
         ) from error
 
 

@@ -114,6 +114,6 @@ class Encoder(RowFormat):
             largest = self.largest.get(topic, self.largest.get("", size))
             if size > largest:
                 raise RowError(
-                    f"table {table}: a row is a message of {size:,} bytes for topic {topic}, which accepts "
+                    f"table {table}: the message of a row has {size:,} bytes, but topic {topic} accepts at most "
                     f"{largest:,}: raise max.message.bytes of the topic and max.request.size in kafka.config"
                 )

@@ -48,8 +48,8 @@ FORMAT = Option(
     ),
     default="json",
     doc="Format of a message. canal_json, debezium_json, maxwell_json and ogg_json are change streams. The last "
-    "four are rejected, except that a sink writes compatible_debezium_json: rows with exactly the string columns "
-    "topic, key and value, with topic = ${topic}.",
+    "four values are rejected, with one exception: a sink accepts compatible_debezium_json for rows with "
+    "exactly the string columns topic, key and value, with topic = ${topic}.",
 )
 PROTOBUF = (
     Option("protobuf_message_name", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),

@@ -105,7 +105,9 @@ class KeyedRows:
             if isinstance(row, dict):
                 return row
             if self._value is None:
-                raise ValueError(f"expected an object {{…}}; write {self._option}, the column of other values")
+                raise ValueError(
+                    f"expected an object {{…}}; to read other values, set {self._option} to a column for them"
+                )
         return {self._value: self._plain(self._value, content)}
 
     def _plain(self, column: str, value: bytes) -> str | bytes:

@@ -19,7 +19,7 @@ INCLUDES_SCHEMA = Option(
     "debezium_record_include_schema",
     BOOLEAN,
     default=True,
-    doc="True if Debezium messages have the form { schema, payload }. Messages without that form are accepted too.",
+    doc="True if Debezium messages have the form { schema, payload }. Messages without this form are also accepted.",
 )
 TABLE_FILTER = Option(
     "debezium_record_table_filter",

@@ -146,8 +146,9 @@ def former_tables(
         for table in definitions.changes(statement) if is_of_columns else ():
             if table in seen.names and table in altered and not types[table].keeps(statement.text):
                 raise SourceChangedError(
-                    f"the log has changed rows of {table} before {begin}, where {statement.text[:200]!r} changes its "
-                    "columns again: the table no longer has these columns, so the rows cannot be read. Start a new job"
+                    f"the log contains changed rows of {table} with columns that the table no longer has, because "
+                    f"the statement {statement.text[:200]!r} at {begin} changes the columns again: the rows cannot "
+                    "be read. Start a new job"
                 )
             if table in seen.names and table not in altered:
                 former.add(table)

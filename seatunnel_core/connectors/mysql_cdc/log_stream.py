@@ -128,4 +128,4 @@ def begun_s(server: Server, file: str) -> int:
             if kind == et.FORMAT_DESCRIPTION:
                 found: int = timestamp
                 return found
-    raise LogError(f"{server.dialect.address}: the file {file} of its log does not begin with its format")
+    raise LogError(f"{server.dialect.address}: the log file {file} does not begin with a format description event")

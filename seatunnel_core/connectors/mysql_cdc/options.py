@@ -58,8 +58,8 @@ STOP_MODE = Option(
     "stop.mode",
     ENUM("never", "latest", "specific", "timestamp"),
     default="never",
-    doc="End of the job: never, at the end that the log has once the rows of the tables are read (latest), at "
-    "stop.specific-offset.file and .pos, or at stop.timestamp.",
+    doc="End of the job: never, at the position that ends the log when all rows of the tables have been read "
+    "(latest), at stop.specific-offset.file and .pos (specific), or at stop.timestamp (timestamp).",
 )
 STOP_FILE = Option("stop.specific-offset.file", STRING, doc="File of the log, for stop.mode = specific.")
 STOP_POS = Option(

@@ -248,8 +248,8 @@ class MySQLCdcSource(Source):
         """Raise SourceChangedError unless the server is the one to which the cursor belongs."""
         if progress.server != self._server.identity(state):
             raise SourceChangedError(
-                f"{self._server.dialect.address} is not the server whose log the job has read, so stored log "
-                "positions are invalid there. Restore the url, or start a new job"
+                f"{self._server.dialect.address} is not the server from which the job has read the log, so stored "
+                "log positions are invalid there. Restore the url, or start a new job"
             )
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:

@@ -99,7 +99,9 @@ class ChangedRows:
         if collector is None:
             return False
         if transaction is None:
-            raise MalformedLogError("it is outside a transaction; the start position is inside a transaction")
+            raise MalformedLogError(
+                "the event does not belong to a transaction; the start position is inside a transaction"
+            )
         kind, at = data[start + 4], start + _BODY
         extra, updates, compressed = _FORMS[kind]
         if extra:

@@ -37,7 +37,9 @@ def format_description_of(body: bytes) -> FormatDescription:
     fields = Fields(body, "a format description event")
     version = fields.integer(2)
     if version != 4:
-        raise UnsupportedLogError(f"the log has the format {version}; the format 4 of MySQL 5.0 and later is supported")
+        raise UnsupportedLogError(
+            f"the log has format version {version}; only version 4 (MySQL 5.0 and later) is supported"
+        )
     server = fields.take(50).rstrip(b"\0").decode("ascii", "replace")
     fields.take(4)
     if fields.integer(1) != HEADER_BYTES:
@@ -47,7 +49,7 @@ def format_description_of(body: bytes) -> FormatDescription:
     algorithm = fields.rest()[-1 - CHECKSUM_BYTES]
     if algorithm > 1:
         raise UnsupportedLogError(
-            f"the log has checksums of the algorithm {algorithm}, which this version does not support"
+            f"the log uses the checksum algorithm {algorithm}, which this version does not support"
         )
     return FormatDescription(server_version=server, checksums=algorithm == 1)
 

@@ -59,7 +59,7 @@ class Fields:
         """Return the bytes before the next NUL, and skip the NUL."""
         end = self._data.find(b"\0", self._at)
         if end < 0:
-            raise MalformedLogError(f"{self._what} has a text without its final NUL")
+            raise MalformedLogError(f"{self._what} contains a string without a terminating NUL")
         found = self.take(end - self._at)
         self.take(1)
         return found

@@ -137,14 +137,14 @@ class LogDecoder:
         try:
             timestamp, kind, _, size, log_pos, flags = _HEADER(data, start)
             if size != end - start:
-                raise MalformedLogError(f"its header states {size} bytes, but it has {end - start}")
+                raise MalformedLogError(f"the header of the event states {size} bytes, but the event has {end - start}")
             if kind not in _OF_FILES:
                 if log_pos:
                     offset = self._offset + size
                     self._offset = offset if offset & 0xFFFFFFFF == log_pos else unwrapped(offset, log_pos)
                 if self._tail:
                     if crc32(data[start:end]) != CHECKED:
-                        raise MalformedLogError("its checksum is wrong")
+                        raise MalformedLogError("the checksum of the event is wrong")
                     end -= CHECKSUM_BYTES
             handler = self._handlers.get(kind)
             if handler is not None:
@@ -162,8 +162,8 @@ class LogDecoder:
         where = f"{self._file}, the event {et.name_of(kind)} ({kind}) that ends at {self._offset}"
         if isinstance(error, NotImplementedError):
             return UnsupportedLogError(
-                f"{where}: a JSON document is logged as changes, without the document before them; run SET GLOBAL "
-                "binlog_row_image = 'FULL' or SET GLOBAL binlog_row_value_options = '' on the server"
+                f"{where}: a JSON document is logged as a partial update, without the previous document; run SET "
+                "GLOBAL binlog_row_image = 'FULL' or SET GLOBAL binlog_row_value_options = '' on the server"
             )
         if isinstance(error, LogError):
             return type(error)(f"{where}: {error}")
@@ -224,7 +224,7 @@ class LogDecoder:
         found = self._transaction
         if found is None:
             raise MalformedLogError(
-                "it ends a transaction that has not begun; the start position is inside a transaction"
+                "the event ends a transaction that has not begun; the start position is inside a transaction"
             )
         self._closed(found, outcome, self._offset, xa)
         if self._stop is not None and self._stop(found):
@@ -271,8 +271,8 @@ class LogDecoder:
     def _rolled_back(self, meaning: StatementKind) -> ChangeBatch | None:
         if self._has_rows:
             raise UnsupportedLogError(
-                f"a {meaning.value} follows rows of captured tables: the transaction changed tables of an engine "
-                "without transactions, too; read the changed tables again"
+                f"a {meaning.value} follows rows of captured tables: the transaction also changed tables with a "
+                "storage engine that does not support transactions; read the changed tables again"
             )
         return self._end(Outcome.COMMITTED) if meaning is StatementKind.ROLLBACK else None
 
@@ -281,7 +281,7 @@ class LogDecoder:
         assert transaction is not None
         if meaning is StatementKind.ROWS and self._captured.may_change_rows(found):
             raise StatementLoggedError(
-                f"rows were changed by a statement whose rows are not logged ({found.text[:120]!r}); run SET GLOBAL "
+                f"a statement changed rows that are not in the log ({found.text[:120]!r}); run SET GLOBAL "
                 "binlog_format = 'ROW' on the server, and read the changed tables again"
             )
         stopped = None if self._explicit else self._end(Outcome.COMMITTED)
@@ -320,7 +320,7 @@ class LogDecoder:
         if crc32(data[start:end]) == CHECKED:
             end -= CHECKSUM_BYTES
         elif self._tail and timestamp:
-            raise MalformedLogError("its checksum is wrong")
+            raise MalformedLogError("the checksum of the event is wrong")
         self._file, self._offset = rotate_of(data[start + HEADER_BYTES : end])
 
     def _format(self, data: bytes, start: int, end: int, timestamp: int) -> None:
@@ -329,7 +329,7 @@ class LogDecoder:
             body = bytearray(data[start : end - CHECKSUM_BYTES])
             body[17] &= 0xFE  # The checksum does not include the flag for a file in use.
             if crc32(body) != int.from_bytes(data[end - CHECKSUM_BYTES : end], "little"):
-                raise MalformedLogError("its checksum is wrong")
+                raise MalformedLogError("the checksum of the event is wrong")
         self._tail = CHECKSUM_BYTES if found.checksums else 0
         self._rows.of_maria = "maria" in found.server_version.lower()
         if self._offset == _FIRST_OFFSET:

@@ -42,6 +42,6 @@ def _opened(data: bytes, compression: int) -> Any:
         return pa.BufferReader(data)
     if compression != _ZSTD:
         raise UnsupportedLogError(
-            f"a transaction has the compression {compression}, which this version does not support"
+            f"a transaction uses the compression {compression}, which this version does not support"
         )
     return pa.CompressedInputStream(pa.BufferReader(data), "zstd")

@@ -205,6 +205,6 @@ class ServerStream:
         return found
 
     def _lost(self, why: str) -> LogError:
-        error = LogError(f"the connection to the server of the log was lost: {why}")
+        error = LogError(f"the connection over which the server sends its log was lost: {why}")
         error.retryable = True
         return error

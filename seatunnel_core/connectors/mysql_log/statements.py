@@ -86,5 +86,5 @@ def xa_id_of(text: str) -> XaId:
     """
     found = _XA_ID.search(text)
     if found is None:
-        raise UnsupportedLogError(f"the identifier of a distributed transaction is not understood: {text[:200]}")
+        raise UnsupportedLogError(f"the identifier of a distributed transaction cannot be parsed: {text[:200]}")
     return XaId(format=int(found[3]), global_part=bytes.fromhex(found[1]), branch=bytes.fromhex(found[2]))

@@ -85,8 +85,8 @@ def drop_slot(connection: Any, settings: Settings) -> list[str]:
     else:
         if state.plugin != slots.PLUGIN or state.database != settings.address.database:
             raise SlotMissingError(
-                f"the replication slot {name} cannot be that of this job: it has the plugin {state.plugin} and the "
-                f"database {state.database}, and is not dropped"
+                f"the replication slot {name} does not belong to this job, because it has the plugin "
+                f"{state.plugin} and the database {state.database}: it was not dropped"
             )
         slots.drop_slot(connection, name)
         done = f"dropped the replication slot {name}"

@@ -81,8 +81,8 @@ def require_published(
             )
         if now.oid != before.oid:
             raise SourceChangedError(
-                f"the table {shown} is another one than when the job started: it was created again, or another table "
-                "was renamed to it. Start a new job"
+                f"the table {shown} is not the table with which the job started: it was created again, or another "
+                "table was renamed to it. Start a new job"
             )
         if not now.entry or now.entry != before.entry:
             raise SourceChangedError(

@@ -32,7 +32,10 @@ _EPOCH_MS = 946_684_800_000
 """PostgreSQL's epoch (2000-01-01), in milliseconds since 1970."""
 
 _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
-_MIXED = "Its transaction has rows of both shapes, and the log does not contain what the change did to the earlier ones"
+_MIXED = (
+    "Its transaction contains rows with the old and with the new columns, and the log does not show how the "
+    "change altered the earlier rows"
+)
 
 
 @frozen(kw_only=True)
@@ -241,8 +244,8 @@ class RangeReader:
         oid = None if number is None or not self._range.oids else self._range.oids[number]
         if (number is None and table.oid in self._range.oids) or oid not in (None, table.oid):
             raise SourceChangedError(
-                f"{where}: captured tables were renamed, or created again, and one of them is {table} now. Start a new "
-                "job"
+                f"{where}: {table} is now a different table, because captured tables were renamed or created "
+                "again. Start a new job"
             )
         return number
 

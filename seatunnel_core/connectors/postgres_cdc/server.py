@@ -204,10 +204,10 @@ def _needs_publication(
         return [f"the publication {settings.publication} does not have all tables; run ALTER PUBLICATION {name} ADD "
                 f"TABLE {listed} as its owner"]  # fmt: skip
     return [
-        f"the user of the job may not create the publication {settings.publication}, because it needs the right to "
-        f"create and has to own the tables; run CREATE PUBLICATION {name} FOR TABLE {listed} WITH "
-        f"(publish_via_partition_root = true) as their owner, or GRANT CREATE ON DATABASE {quoted_name(database)} TO "
-        f"{role} if it owns them"
+        f"the user of the job may not create the publication {settings.publication}, because this requires the "
+        f"CREATE privilege on the database and ownership of the tables; run CREATE PUBLICATION {name} FOR TABLE "
+        f"{listed} WITH (publish_via_partition_root = true) as their owner, or GRANT CREATE ON DATABASE "
+        f"{quoted_name(database)} TO {role} if it owns them"
     ]
 
 
@@ -247,6 +247,6 @@ def require_same_server(connection: Any, address: Address, identifier: str) -> N
     server = system_id(connection)
     if server != identifier:
         raise SourceChangedError(
-            f"{address} is another database cluster ({server}) than when the job started ({identifier}): positions of "
-            "its log mean something else. Start a new job"
+            f"{address} is not the database cluster with which the job started (system identifier {server}, "
+            f"expected {identifier}), so stored log positions are invalid there. Start a new job"
         )

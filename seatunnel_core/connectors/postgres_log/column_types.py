@@ -98,8 +98,8 @@ def _dropped(relation: Relation, column: RelationColumn, named: Mapping[int, Typ
     if found is None or found.name in ("numeric", "_numeric"):
         shown = f"{found.namespace}.{found.name}" if found else f"the type with the oid {column.type_oid}"
         raise UnsupportedLogError(
-            f"column {column.name} of {relation.namespace}.{relation.name}: {shown} was dropped since, so its values "
-            "cannot be represented; read the table again"
+            f"column {column.name} of {relation.namespace}.{relation.name}: {shown} has been dropped, so its "
+            "values cannot be represented; read the table again"
         )
     declared = found.name if found.namespace == "pg_catalog" else f"{found.namespace}.{found.name}"
     return BaseType(name=found.name, declared=declared, modifier=-1, delimiter=";" if found.name == "_box" else ",")

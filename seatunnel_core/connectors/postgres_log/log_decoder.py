@@ -113,7 +113,7 @@ class LogDecoder:
             kind = data[HEADER_BYTES] if len(data) > HEADER_BYTES and data[0] == DATA else 0
             if kind in _ROWS:
                 if self._transaction is None:
-                    raise MalformedLogError(f"{self._where(data)}: a row is outside of transactions")
+                    raise MalformedLogError(f"{self._where(data)}: a row does not belong to a transaction")
                 self._pending.append(data)
                 self._pending_bytes += len(data)
                 if len(self._pending) < self._batch_rows and self._pending_bytes < self._batch_bytes:
@@ -219,7 +219,7 @@ class LogDecoder:
 
     def _required(self) -> Transaction:
         if self._transaction is None:
-            raise MalformedLogError("it is outside of transactions")
+            raise MalformedLogError("the message does not belong to a transaction")
         return self._transaction
 
     def _origin(self, origin: Origin) -> None:
@@ -242,7 +242,9 @@ class LogDecoder:
     def _truncate(self, found: Truncate) -> ChangeBatch:
         missing = [oid for oid in found.relations if oid not in self._relations]
         if missing:
-            raise MalformedLogError(f"a TRUNCATE names the relation {missing[0]}, which was not described")
+            raise MalformedLogError(
+                f"a TRUNCATE message refers to the relation {missing[0]}, which no earlier message describes"
+            )
         tables = tuple(self._relations[oid][1] for oid in found.relations)
         truncation = Truncation(
             transaction=self._required(),

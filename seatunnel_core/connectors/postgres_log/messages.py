@@ -152,7 +152,7 @@ def commit_of(data: Any, at: int) -> tuple[int, int]:
     _require_size(data, at, _COMMIT)
     flags, commit, end, _ = _COMMIT.unpack_from(data, at + 1)
     if flags:
-        raise UnsupportedLogError(f"it has the unknown flags {flags}")
+        raise UnsupportedLogError(f"the message has unknown flags: {flags}")
     return commit, end
 
 

@@ -59,7 +59,7 @@ def _by_relation(relations: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArra
 def _table(tables: Mapping[int, LogTable], oid: int) -> LogTable:
     found = tables.get(oid)
     if found is None:
-        raise MalformedLogError(f"a row belongs to the relation {oid}, which was not described")
+        raise MalformedLogError(f"a row refers to the relation {oid}, which no earlier message describes")
     return found
 
 

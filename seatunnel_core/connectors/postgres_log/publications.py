@@ -186,15 +186,15 @@ def _of_identity(connection: Any, table: TableName) -> list[str]:
         return [f"the table {shown} is unlogged or temporary; run ALTER TABLE {_quoted(table)} SET LOGGED"]
     if children:
         return [
-            f"the table {shown} has the rows of the tables that inherit from it ({', '.join(children)}), but the log "
-            "does not have their changes as its own; capture these tables instead, or run ALTER TABLE "
-            f"{children[0]} NO INHERIT {_quoted(table)}"
+            f"the table {shown} includes the rows of the tables that inherit from it ({', '.join(children)}), but "
+            "the log records changes of those rows under the names of these tables; capture these tables instead, "
+            f"or run ALTER TABLE {children[0]} NO INHERIT {_quoted(table)}"
         ]
     if identity == "f" or (identity in "di" and has_index):
         return []
     return [
-        f"updates and deletes of {shown} cannot be published, because old rows have no identity; add a primary key, or "
-        f"run ALTER TABLE {_quoted(table)} REPLICA IDENTITY FULL"
+        f"updates and deletes of {shown} cannot be published, because the table has no replica identity; add a "
+        f"primary key, or run ALTER TABLE {_quoted(table)} REPLICA IDENTITY FULL"
     ]
 
 

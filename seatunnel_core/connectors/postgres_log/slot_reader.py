@@ -161,7 +161,7 @@ class SlotReader:
             ValueError: These transactions have not been read yet.
         """
         if position > self.position:
-            raise ValueError(f"{position} lies beyond {self.position}, up to which the slot was read")
+            raise ValueError(f"{position} is beyond {self.position}, the position up to which the slot was read")
         self._log.send_status(self.position, position)
 
     def keep_alive(self) -> None:

@@ -83,8 +83,8 @@ class SlotState:
         """
         if self.kind != "logical" or self.plugin != PLUGIN:
             raise SlotMissingError(
-                f"the replication slot {self.name} is {self.kind} with the plugin {self.plugin}; it needs to be "
-                f"logical with {PLUGIN}"
+                f"the replication slot {self.name} is {self.kind} with the plugin {self.plugin}; expected a "
+                f"logical slot with {PLUGIN}"
             )
         removed = self.wal_status == "lost" or self.invalidation or self.restart is None
         if not removed and self.confirmed is None and self.active_pid is not None:

@@ -92,7 +92,7 @@ class RedisSink(ListSink, SupportsDryRun):
         if self.server.cluster:
             repeats = options[opt.DATA_TYPE] == "list"
             self.guarantee = Guarantee.AT_LEAST_ONCE if repeats else Guarantee.IDEMPOTENT
-            self.weakness = "repeats commands of an interrupted commit: a cluster has no transactions over its nodes"
+            self.weakness = "repeats commands of an interrupted commit: a cluster has no transactions across its nodes"
 
     @property
     def bound_to(self) -> Mapping[str, str]:

@@ -44,7 +44,7 @@ def require_same_table(
 def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:
     """Return the message about a table that no longer exists, or was replaced by another with the same name."""
     found = (
-        "is not the one to which this job has committed rows: it was dropped and created again"
+        f"is not the {what} to which this job has committed rows: it was dropped and created again"
         if exists
         else "does not exist, but this job has committed rows to it: it was dropped or renamed, or its database or "
         "catalog was created again"

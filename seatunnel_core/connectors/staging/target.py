@@ -221,8 +221,8 @@ class Target:
             self.files.publish(staged, target, file.receipt)
         except TargetExistsError:
             raise CommitError(
-                f"{self.who}: {target} exists, and {staged} waits to become it: another program wrote or "
-                "copied one of them; inspect both, move the wrong one, and resume"
+                f"{self.who}: {target} already exists, but {staged} has yet to be renamed to it: another program "
+                "wrote or copied one of them; inspect both, move the wrong one away, and resume the job"
             ) from None
         except FileNotFoundError:
             self._absent(staged, target, file.receipt, may_be_committed=may_be_committed)

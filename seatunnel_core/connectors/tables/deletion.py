@@ -35,13 +35,13 @@ def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: S
 def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
     """Return the error for a run that would delete all rows of a target."""
     return SinkError(
-        f"{who}: write_mode = prune would remove every row of {named}, because the table has none of the keys "
-        f"({', '.join(names)}) of this run: compare their types and values. To empty the table, write "
-        "write_mode = replace"
+        f"{who}: write_mode = prune would remove every row of {named}, because the table contains none of the keys "
+        f"({', '.join(names)}) of this run: compare their types and values. To empty the table, write write_mode = "
+        "replace"
     )
 
 
 def report_removed(sink: str, named: str, rows: int) -> None:
     """Log the number of deleted rows, if any."""
     if rows:
-        _log.warning("the sink %s: %s deleted from the table %s, whose key was absent", sink, pick(rows, "row"), named)
+        _log.warning("the sink %s: %s with absent keys deleted from the table %s", sink, pick(rows, "row"), named)

@@ -128,6 +128,6 @@ def test_a_filter_needs_its_columns_in_changed_rows() -> None:
     assert kept.tolist() == [False, True, True]
     assert rules("id > 1").kept_changes(partial, found, "position 5", "log it") is not None
     assert EVERY_COLUMN.kept_changes(partial, found, "position 5", "log it") is None
-    said = "position 5: the log does not have the value of the column 'a' of a changed row, which the filter needs; log"
+    said = "position 5: the log does not contain the value of the column 'a' of a changed row, which the filter needs"
     with pytest.raises(SourceError, match=said):
         rules("a > 0").kept_changes(partial, found, "position 5", "log it")

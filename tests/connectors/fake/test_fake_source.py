@@ -208,7 +208,7 @@ def test_a_value_that_its_type_does_not_have_is_refused_where_it_stands(key: str
 @pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 5), ("bigint", 2**63 - 5), ("int", -(2**31) - 1)])
 def test_counting_past_the_end_of_a_type_is_refused_before_any_row(kind: str, start: int) -> None:
     of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
-    with pytest.raises(SourceError, match=r"column 'c', whose range is .*start lower"):
+    with pytest.raises(SourceError, match=r"column 'c' with the range .*start lower"):
         plan(of, PlanningContext(parallelism=2))
 
 

@@ -146,7 +146,9 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     committable = stage(made, SCHEMA, [rows((1, "a"))], place())
     other = tmp_path / committable.body["files"][0][0]
     other.write_text("not ours")
-    with pytest.raises(CommitError, match=r"pipeline 1, sink LocalFile: .* exists, and .* waits to become it"):
+    with pytest.raises(
+        CommitError, match=r"pipeline 1, sink LocalFile: .* already exists, but .* has yet to be renamed to it"
+    ):
         commit(made, [committable], place(), may_be_committed=True)
     assert other.read_text() == "not ours"
 

@@ -204,7 +204,7 @@ def test_a_value_in_the_future_is_no_cursor(api: Api) -> None:
 def test_more_rows_at_the_border_than_the_state_can_have_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(increments, "MOST_DIGESTS", 3)
     api.rows = dict.fromkeys(range(4), at(0))
-    with pytest.raises(SourceError, match=r"more than 3, but the state must store.*smaller lag"):
+    with pytest.raises(SourceError, match=r"the limit of 3 in the state, which stores .*smaller lag"):
         api.source().window(None)
     api.rows = {number: at(number) for number in range(40)}
     assert api.night() == list(range(40)), "those below the border need not be remembered"

@@ -115,9 +115,9 @@ def test_values_are_compared_as_what_they_are(service: HttpService, first: list[
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        ([1], ["x"], "now are of type text, but the cursor is '1'"),
-        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now are of type moment"),
-        ([1, "x"], [], "have several types"),
+        ([1], ["x"], "now has values of type text, but the cursor is '1'"),
+        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now has values of type moment"),
+        ([1, "x"], [], "has values of several types"),
         ([True], [], "of the kind|cannot be compared|is no value"),
         (["a", None], [], "without a value in 'at'"),
     ],

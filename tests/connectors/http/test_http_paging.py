@@ -188,7 +188,7 @@ def test_an_address_that_leads_back_is_an_error(service: HttpService) -> None:
 def test_page_numbers_that_wrap_around_are_an_error(service: HttpService, pages: int) -> None:
     """A service that answered page 1 again behind its last page was asked without end."""
     service.at["/a"] = lambda asked: ROWS[(int(asked.query["page"]) - 1) % pages :][:1]
-    with pytest.raises(SourceError, match=rf"page {pages + 2} equals page 2, and the previous page was repeated"):
+    with pytest.raises(SourceError, match=rf"page {pages + 2} equals page 2, and the previous page was also repeated"):
         rows_of(url=f"{service.url}/a", schema=PEOPLE, pageing={})
     twice = [ROWS[0], ROWS[1], ROWS[0], ROWS[2]]
     service.at["/b"] = lambda asked: twice[int(asked.query["page"]) - 1 :][:1]

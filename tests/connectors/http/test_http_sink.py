@@ -97,7 +97,7 @@ def test_an_outage_may_pass(service: HttpService, writers: list[SinkWriter]) -> 
 
 def test_updates_and_deletes_are_refused(service: HttpService, writers: list[SinkWriter]) -> None:
     writers.append(begin(sink_of(service), SCHEMA, place()))
-    with pytest.raises(SinkError, match=r"Http sends inserted rows, found DELETE; .*FilterRowKind"):
+    with pytest.raises(SinkError, match=r"Http accepts only inserted rows, found DELETE; .*FilterRowKind"):
         writers[0].write(Batch(table=SCHEMA.table, rows=numbered(0, 2), kinds=pa.array([0, 3], pa.int8())))
     assert service.asked == []
 

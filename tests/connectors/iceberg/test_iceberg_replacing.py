@@ -54,7 +54,7 @@ def test_a_table_that_is_lost_before_its_rows_are_replaced_is_an_error(tmp_path:
     catalog.drop_table("shop.orders")
     if again:
         catalog.create_table("shop.orders", ORDERS.columns)
-    said = "is not the one to which" if again else "does not exist, but"
+    said = "is not the table to which" if again else "does not exist, but"
     with pytest.raises(SinkError, match=f"the table shop.orders {said}"):
         sink.complete(evolve(sink_place(here), published_to=done.tables))
 
@@ -173,7 +173,7 @@ def test_rows_whose_branch_was_removed_are_missed(tmp_path: Path) -> None:
     table_in(tmp_path, "orders").manage_snapshots().remove_branch("seatunnel-next-p1-s0").commit()
     here, gone = (
         sink_place(place(job_id="next")),
-        r"the branch seatunnel-next-p1-s0 .* rows were collected, no longer exists",
+        r"removed the branch seatunnel-next-p1-s0 .* which collected the rows",
     )
     with pytest.raises(CommitError, match=gone):
         sink.complete(here)

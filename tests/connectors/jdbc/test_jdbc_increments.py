@@ -184,7 +184,7 @@ def test_more_rows_at_the_border_than_the_state_can_have_are_refused(
         shop.put(number, at(0))
     assert shop.night() == [0, 1, 2]
     shop.put(4, at(0))
-    with pytest.raises(SourceError, match=r"more than 3, but the state must store.*smaller lag"):
+    with pytest.raises(SourceError, match=r"the limit of 3 in the state, which stores .*smaller lag"):
         shop.source().window(shop.cursor)
 
 
@@ -192,7 +192,7 @@ def test_more_rows_at_the_border_than_the_state_can_have_are_refused(
     ("declared", "incremental", "said"),
     [
         ("TIMESTAMP", {"column": "chanegd"}, "no column 'chanegd'; did you mean changed"),
-        ("REAL", {}, "'changed' of orders is REAL, whose values cannot be compared exactly"),
+        ("REAL", {}, "'changed' of orders is REAL; values of this type cannot be compared exactly"),
         ("TIMESTAMP", {"key": ["nr"]}, "no column 'nr'"),
         ("TIMESTAMP", {"start": "yesterday"}, "start: 'yesterday' is not a value of changed"),
     ],

@@ -97,7 +97,10 @@ def test_a_statement_beside_generate_sink_sql_is_what_is_used(
     [
         ("INSERT INTO peple VALUES (?, ?)", "no such table: peple"),
         ("INSERT INTO people (id, nam) VALUES (?, ?)", "no column named nam"),
-        ("INSERT INTO people VALUES (?)", "it has 1 ?, and the rows of shop.people have 2 columns (id, name)"),
+        (
+            "INSERT INTO people VALUES (?)",
+            "it has 1 placeholders (?), but the rows of shop.people have 2 columns (id, name)",
+        ),
         ("INSERT INTO people VALUES (:id, :nme)", "no column 'nme'; did you mean name?"),
     ],
 )

@@ -134,10 +134,10 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         ("decimal(10,2)", "9e999", "it is not a finite number"),
         ("decimal(10,2)", "123456789012", "does not fit"),
         ("real", "'ten'", "it is not a floating-point number"),
-        ("text", "x'6162'", "it has bytes, not text"),
+        ("text", "x'6162'", "it contains bytes, not text"),
         ("text", "cast(x'ff' as text)", "can't encode"),
         ("blob", "5", "it is a number, not bytes"),
-        ("", "x'6162'", "it has bytes, not text"),
+        ("", "x'6162'", "it contains bytes, not text"),
     ],
 }  # fmt: skip
 

@@ -153,7 +153,7 @@ MISTAKES = {
         options={"topic": "small", "semantics": "EXACTLY_ONCE", "staging_path": "/staging"},
         topic={"max_message_bytes": "2000"},
         rows=_LARGE,
-        names=("for topic small, which accepts 2,000", "max.message.bytes"),
+        names=("but topic small accepts at most 2,000", "max.message.bytes"),
     ),
     "a time for transactions that the brokers do not allow": Mistake(
         sink=True,

@@ -148,7 +148,7 @@ def test_a_topic_that_was_created_again_is_refused(
     commit(first, [done], place())
     sink(options).prepare(evolve(later, published_to=done.tables))
     broker.recreate(topic)
-    with pytest.raises(SinkError, match=f"the topic {topic} is not the one to which this job has committed rows"):
+    with pytest.raises(SinkError, match=f"the topic {topic} is not the topic to which this job has committed rows"):
         sink(options).prepare(evolve(later, epoch=3, published_to=done.tables))
 
 

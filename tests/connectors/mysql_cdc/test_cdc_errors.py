@@ -83,7 +83,7 @@ def test_a_filter_needs_its_columns_in_the_log(server: Any, condition: str) -> N
     server.run("SET SESSION binlog_row_image = 'MINIMAL'", f"UPDATE t SET {column}")
     name = condition[0]
     with pytest.raises(
-        SourceError, match=f"does not have the value of the column '{name}' of a changed row, which the fi"
+        SourceError, match=f"does not contain the value of the column '{name}' of a changed row, which the fi"
     ):
         to_end(source, target)
 
@@ -255,5 +255,5 @@ def test_another_server_is_refused(server: Any) -> None:
     source = DrivenSource(cdc_options(server, "t"))
     to_end(source, StrictTarget(source.keys))
     moved = {**source.cursor, "server": "another"}
-    with pytest.raises(SourceChangedError, match="is not the server whose log"):
+    with pytest.raises(SourceChangedError, match="is not the server from which the job has read the log"):
         DrivenSource(cdc_options(server, "t"), cursor=moved).turn()

@@ -160,7 +160,7 @@ def test_another_number_of_columns_is_an_error() -> None:
     ("raw", "said"),
     [
         (RawColumn(type=ct.LONG), "does not name the columns"),
-        (RawColumn(type=ct.LONG, name="c"), "does not contain its sign"),
+        (RawColumn(type=ct.LONG, name="c"), "does not state whether it is unsigned"),
         (RawColumn(type=ct.VARCHAR, meta=(9,), name="c"), "does not contain its character set"),
         (RawColumn(type=ct.ENUM, meta=(1,), name="c", collation=45), "does not name its members"),
     ],

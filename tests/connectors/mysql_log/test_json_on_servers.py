@@ -98,5 +98,5 @@ def test_changes_without_the_document_before_are_refused(shop: LogShop) -> None:
         "SET SESSION binlog_row_value_options = 'PARTIAL_JSON', binlog_row_image = 'MINIMAL'",
         "UPDATE t SET j = JSON_SET(j, '$.a', 2)",
     )
-    with pytest.raises(UnsupportedLogError, match="without the document before them; run SET GLOBAL binlog_row_image"):
+    with pytest.raises(UnsupportedLogError, match="without the previous document; run SET GLOBAL binlog_row_image"):
         shop.changes(start, "t", shop.declared("t"))

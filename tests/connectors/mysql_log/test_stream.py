@@ -196,7 +196,7 @@ def test_large_events_of_a_file() -> None:
 
 def test_files_that_are_no_log_or_end_early() -> None:
     for data, said in (
-        (b"text", "does not begin as a file of a binary log"),
+        (b"text", "the file is not a binary log"),
         (b"\xfebin" + event(30)[:25], "ends inside an event: 24 bytes are missing"),
         (b"\xfebin" + event(3)[:10], "10 bytes of an incomplete event"),
         (b"\xfebin" + bytes(30), "a size of 0 bytes"),

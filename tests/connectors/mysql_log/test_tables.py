@@ -109,5 +109,5 @@ def test_changes_of_documents_are_applied_to_the_row_before() -> None:
 
 def test_changes_of_documents_without_the_row_before_are_refused() -> None:
     log, columns = partial_update([True, True, False])
-    with pytest.raises(UnsupportedLogError, match="without the document before them; run SET GLOBAL binlog_row_image"):
+    with pytest.raises(UnsupportedLogError, match="without the previous document; run SET GLOBAL binlog_row_image"):
         decode(log, columns)

@@ -206,7 +206,7 @@ def test_another_server_is_refused(captured: CapturedPostgres) -> None:
     made = source(captured, "a")
     cursor = dict(made.poll({}, PLANNING).cursor)
     made.close()
-    with pytest.raises(SourceError, match="is another database cluster"):
+    with pytest.raises(SourceError, match="is not the database cluster with which the job started"):
         made.poll({**cursor, "server": "1"}, PLANNING)
     with pytest.raises(SourceError, match=r"cdc_check.public.gone was captured when the job started"):
         source(captured, "a").poll({**cursor, "tables": [["cdc_check.public.gone", "x"]]}, PLANNING)

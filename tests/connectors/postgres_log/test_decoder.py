@@ -250,7 +250,7 @@ def test_values_that_rows_cannot_represent_have_messages() -> None:
     assert change.rows.column(1).to_pylist() == [None, Decimal("-1.50"), Decimal("2.00"), None]
     assert change.rows.column(2).is_null().to_pylist() == [True, True, True, False]
     assert {number: str(each) for number, each in change.misfits.items()} == {
-        0: "column 'n': 'NaN' does not fit: no finite number",
+        0: "column 'n': 'NaN' does not fit: it is not a finite number",
         1: f"column 'd': '0044-03-15 BC' {BEYOND}",
         2: f"column 'd': '10000-01-01' {BEYOND}",
     }
@@ -258,7 +258,7 @@ def test_values_that_rows_cannot_represent_have_messages() -> None:
 
 BROKEN: list[tuple[str, bytes, str]] = [
     ("count", of.insert(T, ["1", None]), "2 columns instead of 3"),
-    ("relation", of.insert(9, ["1", None, None]), "the relation 9, which was not described"),
+    ("relation", of.insert(9, ["1", None, None]), "the relation 9, which no earlier message describes"),
     ("state", of.insert(T, ["1", None, None])[:-1] + b"x", "unknown state 'x'"),
     ("binary", of.data(b"I" + T.to_bytes(4, "big") + b"N\0\3b\0\0\0\1xnn"), "binary form"),
     ("longer", of.data(b"I" + T.to_bytes(4, "big") + b"N\0\3t\xff\xff\xff\xff1nn"), "longer than its message"),
@@ -271,10 +271,10 @@ BROKEN: list[tuple[str, bytes, str]] = [
     ("no new row", of.data(b"U" + T.to_bytes(4, "big") + b"O" + of.row(["1", "a", "b"])), "without its new row"),
     ("integer", of.insert(T, ["1x", None, None]), r"shop.t, column id \(bigint\)"),
     ("UTF-8", of.insert(T, ["1", b"\xff", None]), "is not UTF-8"),
-    ("not ASCII", of.insert(T, ["\u0661", None, None]), "characters that its type cannot have"),
+    ("not ASCII", of.insert(T, ["\u0661", None, None]), "characters that its type does not allow"),
     ("begin", of.begin(200), "before another one has ended"),
     ("kind", of.data(b"S1234"), "kind 'S'"),
-    ("truncation", of.truncate([9]), "the relation 9, which was not described"),
+    ("truncation", of.truncate([9]), "the relation 9, which no earlier message describes"),
     ("commit", of.commit(101, 150), "COMMIT message of transaction .* do not match its BEGIN message"),
 ]
 
@@ -286,13 +286,15 @@ def test_broken_messages_are_named(broken: bytes, said: str) -> None:
 
 
 def test_rows_outside_of_transactions_are_refused() -> None:
-    with pytest.raises(MalformedLogError, match="outside of transactions"):
+    with pytest.raises(MalformedLogError, match="does not belong to a transaction"):
         decode([table(), of.insert(T, ["1", None, None])])
 
 
 def test_an_unknown_type_is_named() -> None:
     columns = [of.Column("id", INT8, key=True), of.Column("mood", 99_999)]
-    with pytest.raises(UnsupportedLogError, match=r"column mood of shop.t: the type with the oid 99999 was dropped"):
+    with pytest.raises(
+        UnsupportedLogError, match=r"column mood of shop.t: the type with the oid 99999 has been dropped"
+    ):
         decode(transaction(table(columns)))
     found = decode(transaction(of.type_name(99_999, "shop", "mood"), table(columns), of.insert(T, ["1", "glad"])))
     assert rows(found) == [("+I", 1, "glad")]

@@ -155,7 +155,7 @@ def test_a_confirmation_moves_the_slot_and_not_further(shop: LogShop) -> None:
     end = shop.end()
     with shop.reader(slot, start) as reader:
         list(reader.batches(middle))
-        with pytest.raises(ValueError, match="lies beyond"):
+        with pytest.raises(ValueError, match="is beyond"):
             reader.confirm(end)
         assert required_slot(shop.sql, slot).confirmed == start, "reading confirms nothing"
         reader.confirm(middle)

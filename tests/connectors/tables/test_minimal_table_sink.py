@@ -158,5 +158,5 @@ def test_merged_rows_with_child_tables_are_rejected_before_anything_is_staged(tm
     """The commit failed at each start, because this database does not list child tables."""
     options = options_of(SqliteTables, {"path": str(tmp_path / "shop.db"), "table": "${table_name}", **MERGE})
     child = TableSchema(table="orders__items", columns=COLUMNS, root="orders")
-    with pytest.raises(SinkError, match="cannot replace together with them"):
+    with pytest.raises(SinkError, match="cannot replace child rows together with their parents"):
         SqliteTables(options).check_schema(child)

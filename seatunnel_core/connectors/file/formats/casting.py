@@ -84,11 +84,11 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
         else:
             return
     except pa.ArrowInvalid:
-        raise ValueError("its value would change") from None
+        raise ValueError("the value would change") from None
     if of.is_floating(found.type):
         same = pc.or_(same, pc.is_nan(found))
     if pc.all(same).as_py() is False:
-        raise ValueError("its value would change")
+        raise ValueError("the value would change")
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INFERRED = (
-    ", which the beginnings of the files suggest, without losing digits; declare the type of the column, for example "
-    "schema { columns = [ { name = zip, type = string } ] }"
+    "without losing digits, although this type was inferred from the beginnings of the files; declare the type of "
+    "the column, for example schema { columns = [ { name = zip, type = string } ] }"
 )
 """Last part of messages such as ``'01067' is not a bigint, …``."""
 

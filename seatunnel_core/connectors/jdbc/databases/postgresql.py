@@ -326,7 +326,7 @@ class PostgreSQL(Dialect):
     def message_of(self, error: BaseException) -> str:
         if _NO_COPY not in str(error):
             return super().message_of(error)
-        return "it is a view, into which COPY cannot write; set is_exactly_once = true, which inserts the rows"
+        return "it is a view, and COPY cannot write to views; set is_exactly_once = true to insert the rows with INSERT"
 
     def may_pass(self, error: BaseException) -> bool:
         import psycopg

@@ -190,7 +190,7 @@ def cast_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast values. Strings are cast through a wider decimal, because Arrow misreads numbers with too many digits."""
     if kind == _UNBOUNDED and of.is_string(array.type):
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
-            raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
+            raise pa.ArrowInvalid(f"the number has more than {_MOST_CHARACTERS} digits")
         return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
     if of.is_list(kind):
         inner = cast_numbers(array.flatten(), kind.value_type)

@@ -40,7 +40,7 @@ PROPERTIES = KnownProperties(
         "date_class": _DATES,
         "date_string_format": "write strftime('%d.%m.%Y', column) in query, or DATE_FORMAT in the Sql transform",
         "date_precision": _DATES,
-        "enable_load_extension": "extensions are not loaded; call their functions in a transform Python",
+        "enable_load_extension": "extensions are not loaded; call their functions in the Python transform",
         "encoding": "create the database with PRAGMA encoding before the job runs; the encoding is permanent",
         "locking_mode": "tasks and driver share the file, so its locking mode is NORMAL",
         "open_mode": "a source never writes; a sink opens the file to write",

@@ -110,7 +110,7 @@ def _places(number: Decimal) -> int:
 
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
-        raise ValueError("it has bytes, not text")
+        raise ValueError("it contains bytes, not text")
     return value if isinstance(value, str) else str(value)
 
 
@@ -146,7 +146,7 @@ def _time(value: Any) -> time:
         raise ValueError("it is not the text of a time")
     found = time.fromisoformat(value)
     if found.tzinfo is not None:
-        raise ValueError("it has a zone")
+        raise ValueError("it contains a time zone")
     if _TOO_FINE.search(value):
         raise ValueError("it has digits below a microsecond")
     return found

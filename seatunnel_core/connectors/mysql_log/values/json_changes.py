@@ -33,7 +33,7 @@ def changed_document(before: bytes, changes: bytes) -> str:
         try:
             tree = _changed(tree, operation, _legs(path), value)
         except (LookupError, TypeError):
-            raise MalformedLogError(f"a change of a JSON document at {path} does not fit the document") from None
+            raise MalformedLogError(f"a change at {path} cannot be applied to the JSON document") from None
     return tree_text(tree)
 
 
@@ -44,7 +44,7 @@ def _legs(path: str) -> list[str | int]:
     while at < len(path):
         found = _LEG.match(path, at)
         if found is None:
-            raise MalformedLogError(f"the path {path!r} of a change of a JSON document is not understood")
+            raise MalformedLogError(f"the path {path!r} of a change to a JSON document cannot be parsed")
         quoted, plain, index = found.groups()
         legs.append(int(index) if index is not None else plain if plain is not None else _plain(quoted))
         at = found.end()

@@ -122,7 +122,7 @@ def _unknown(what: str) -> Any:
 
 def _part(data: bytes, at: int, length: int) -> bytes:
     if at + length > len(data):
-        raise IndexError("a text ends behind the document")
+        raise IndexError("a string extends beyond the end of the document")
     return data[at : at + length]
 
 
@@ -145,7 +145,7 @@ def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: i
     count, size = (_LARGE if large else _SMALL).unpack_from(data, at)
     width = 4 if large else 2
     if at + size > len(data):
-        raise IndexError("a part ends behind the document")
+        raise IndexError("an object or array extends beyond the end of the document")
     is_object = kind in (_SMALL_OBJECT, _LARGE_OBJECT)
     entries = at + 2 * width + (count * (width + 2) if is_object else 0)
     if entries + count * (width + 1) > at + size:

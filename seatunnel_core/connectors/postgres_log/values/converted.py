@@ -68,7 +68,9 @@ def _decimals(found: pa.Array, kind: pa.DataType) -> Converted:
         return cast_numbers(found, kind), {}
     except pa.ArrowInvalid:
         mask = pc.is_in(found, _NO_NUMBERS)
-        kept, infinite = without(found, mask, lambda number: f"{str(found[number])!r} does not fit: no finite number")
+        kept, infinite = without(
+            found, mask, lambda number: f"{str(found[number])!r} does not fit: it is not a finite number"
+        )
         numbers, long = converted(kept, lambda values: cast_numbers(values, kind))
         return numbers, {**infinite, **long}
 
@@ -95,12 +97,12 @@ def _bytea(values: Values) -> pa.Array:
     valid, data = values.valid, values.buffer.data
     begins, sizes = values.begins[valid], values.sizes[valid]
     if ((sizes < 2) | (sizes % 2 == 1)).any() or (data[begins] != 92).any() or (data[begins + 1] != 120).any():
-        raise MalformedLogError("bytes are not in the format hex")
+        raise MalformedLogError("a bytea value is not in hex format")
     digits, offsets = gathered(data, values.begins + 2, (values.sizes - 2) * valid)
     try:
         raw = binascii.unhexlify(digits.data)
     except binascii.Error as error:
-        raise MalformedLogError(f"bytes are not in the format hex: {error}") from None
+        raise MalformedLogError(f"a bytea value is not in hex format: {error}") from None
     return array_of(pa.binary(), validity(values), np.frombuffer(raw, np.uint8), offsets // 2)
 
 
@@ -108,7 +110,7 @@ def _bytes_of_strings(found: pa.Array) -> Converted:
     try:
         return pa.array([None if each is None else _unhexed(each) for each in found.to_pylist()], pa.binary()), {}
     except ValueError as error:
-        raise MalformedLogError(f"bytes are not in the format hex: {error}") from None
+        raise MalformedLogError(f"a bytea value is not in hex format: {error}") from None
 
 
 def _unhexed(text: str) -> bytes:

@@ -34,7 +34,7 @@ def ascii_strings(values: Values) -> pa.Array:
     """Return ASCII values as strings."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     if len(data) and data.max() > 127:
-        raise MalformedLogError("a value has characters that its type cannot have")
+        raise MalformedLogError("a value contains characters that its type does not allow")
     return _array(pa.string(), values, data, offsets)
 
 

@@ -65,5 +65,5 @@ def test_a_form_that_looks_like_iso_8601_is_refused(tmp_path: Path, format: str)
     """``2024-06-05`` was the 5th of June with ``yyyy-dd-MM``, too."""
     (tmp_path / "a.txt").write_text("2024-06-05\n" if format == "csv" else '{"a": "2024-06-05"}\n')
     given = {"schema": {"fields": {"a": "date"}}, "file_format_type": format, "date_format": "yyyy-dd-MM"}
-    with pytest.raises(SourceError, match="'yyyy-dd-MM' look like ISO 8601"):
+    with pytest.raises(SourceError, match="'yyyy-dd-MM' cannot be distinguished from ISO 8601"):
         rows(source(tmp_path, **given))

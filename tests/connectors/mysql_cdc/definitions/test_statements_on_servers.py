@@ -243,7 +243,7 @@ def test_a_change_behind_rows_of_another_one(server: Any, first: str, between: s
     server.run("UPDATE t SET a = 5, b = 'ü'", "UPDATE t SET d = 1 WHERE a = 5", *after, f"ALTER TABLE t {last}")
     target.strict = False
     if expected == ENDS:
-        with pytest.raises(SourceChangedError, match="no longer has these columns"):
+        with pytest.raises(SourceChangedError, match="the table no longer has"):
             resumed(source)
         return
     server.run("INSERT INTO t (id, b, d) VALUES (2, 'ö', 1)")

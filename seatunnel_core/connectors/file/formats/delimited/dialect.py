@@ -244,7 +244,9 @@ class Dialect:
 def reading_format(java: str) -> str:
     """Convert a date format to one for ``strptime``, which also accepts single digits where two are usual."""
     if re.match("yyyy-d+-M", java):
-        raise SourceError(f"texts in the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always accepted")
+        raise SourceError(
+            f"dates in the format {java!r} cannot be distinguished from ISO 8601 (yyyy-MM-dd), which is always accepted"
+        )
     whole = re.sub(r"\.S+$", "", java) if ISO_LIKE.fullmatch(java) else java
     return strptime_format(SINGLE.sub(r"\g<0>\g<0>", whole))
 
