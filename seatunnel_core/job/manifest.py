@@ -145,7 +145,7 @@ class Manifest:
         for number, name in known.items():
             if number in taken:
                 raise JobError(
-                    f"pipeline {number} of the stored job, to which {name!r} belongs, has become two. "
+                    f"pipeline {number} of the stored job, which contains {name!r}, was split into two pipelines. "
                     "Splitting a pipeline in a restore is not possible: undo it, or run the job under a new id"
                 )
         return next(iter(known), None)

@@ -76,8 +76,9 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
                 continue
             for name in sorted(reporting & pipeline.roots(transform.name)):
                 problems.error(
-                    f"the transform {transform.name!r} runs on Spark's DataFrames, which does not work with the source "
-                    f"{name!r}: its readers report to it where to continue, and a DataFrame passes only rows",
+                    f"the transform {transform.name!r} runs on Spark's DataFrames, which does not work with the "
+                    f"source {name!r}: the readers of this source report their progress to it, but a DataFrame "
+                    "passes only rows",
                     suggestion="Use the Sql or Python transform, or transform the rows in a second job",
                 )
 
@@ -250,8 +251,9 @@ def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
         skipping.append(sink.name)
     for name in skipping:
         problems.error(
-            f"the sink {sink.name!r} has write_mode = prune and deletes rows whose key is absent from the input, and "
-            f"{name!r} skips bad rows: the target rows with their keys would be deleted. Remove {ROW_ERRORS.key} there"
+            f"the sink {sink.name!r} has write_mode = prune and deletes rows with keys that are absent from the "
+            f"input, but {name!r} skips bad rows: the target rows with their keys would be deleted. Remove "
+            f"{ROW_ERRORS.key} there"
         )
 
 

@@ -171,7 +171,7 @@ class _Description(io.BytesIO):
 
     def write(self, data: "ReadableBuffer") -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:
-            raise OverflowError("it has state in addition to its options")
+            raise OverflowError("the plugin has state in addition to its options")
         return super().write(data)
 
 

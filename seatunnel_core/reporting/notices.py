@@ -45,7 +45,7 @@ class Notices:
         self._metrics.epoch_started(notice)
         base = f"from checkpoint {notice.base}" if notice.base else "from the beginning"
         self._log.info(
-            "epoch %d started %s: %d work units run again, %d committables commit again",
+            "epoch %d started %s: %d work units are run again, %d committables are committed again",
             notice.epoch,
             base,
             notice.restored_units,

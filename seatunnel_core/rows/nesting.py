@@ -155,8 +155,8 @@ def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
 def _refuse_doubled(table: str, names: Sequence[str]) -> None:
     doubled = repeated(names)
     if doubled:
-        what = f"of the table {table} two columns" if table else "two tables"
+        what = f"two columns of the table {table}" if table else "two tables"
         raise ValueError(
-            f"{what} would be named {doubled[0]!r} with these values of nesting and column_names; declare the "
+            f"with these values of nesting and column_names, {what} would be named {doubled[0]!r}; declare the "
             "columns in schema, or set nesting = keep or column_names = written"
         )

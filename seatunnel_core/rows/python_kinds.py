@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 MAPPING, LIST, DECIMAL = "mapping", "list", "Decimal"
-LONG = "int that no float holds"
+LONG = "int that no float can represent"
 BIG = "int of more than 64 bits"
 EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
 """Kinds that a decimal represents together, if one of them is a Decimal."""
@@ -55,7 +55,7 @@ def _datetime_kind(value: Any) -> str:
 
 REFINED: Mapping[str, Any] = {
     "int": lambda value: _int_kind(value),
-    DECIMAL: lambda value: DECIMAL if value.is_finite() else "Decimal that is no number",
+    DECIMAL: lambda value: DECIMAL if value.is_finite() else "Decimal that is not a number",
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }

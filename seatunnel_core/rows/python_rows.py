@@ -216,7 +216,7 @@ def _clash(one: _Kind, other: _Kind) -> bool:
 
 _HINTS = {
     BIG: "make it a Decimal or a str",
-    "Decimal that is no number": "remove it, or make it None",
+    "Decimal that is not a number": "remove it, or make it None",
     "datetime with nanoseconds": "round it to microseconds",
     "time with a zone": "remove the time zone",
     DECIMAL: "it has more than 76 digits; make it a str",

@@ -27,7 +27,7 @@ class VaultSecrets(SecretStore):
         except hvac.exceptions.InvalidPath:
             raise LookupError(f"the mount {mount} has no secret at {path}") from None
         except hvac.exceptions.Forbidden:
-            raise PermissionError("this token may not read it (VAULT_TOKEN)") from None
+            raise PermissionError("the token in VAULT_TOKEN lacks the permission to read it") from None
         finally:
             client.adapter.close()
         return json.dumps(answer["data"]["data"])

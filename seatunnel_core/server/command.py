@@ -79,9 +79,13 @@ def node_parser() -> argparse.ArgumentParser:
         help="role of the node: master, worker, master_and_worker, or query")  # fmt: skip
     add("-cn", "--cluster", metavar="NAME", help="cluster name, which overrides cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
-    add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
+    add(
+        "--port",
+        type=int,
+        help="member port, instead of the port in hazelcast.yaml; if it is taken, no other port is tried",
+    )
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
-        "whatever http.enable-http says")  # fmt: skip
+        "regardless of http.enable-http")  # fmt: skip
     add("--page", action="store_true", help=argparse.SUPPRESS)  # set by -d for the process that it starts
     add("--engine-config", metavar="FILE", type=Path, help="engine file instead of the default seatunnel.yaml; "
         "its folder contains hazelcast.yaml and cluster.secret")  # fmt: skip

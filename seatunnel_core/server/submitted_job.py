@@ -83,8 +83,8 @@ def _require_absolute(value: Value, problems: Problems) -> None:
             _require_absolute(path, problems)
         elif isinstance(path.value, str) and not _ABSOLUTE.match(path.value):
             problems.error(
-                f"option {entry.key!r}: {path.value!r} is relative, and the nodes of a cluster have working folders of "
-                "their own: use an absolute path, which begins with /",
+                f"option {entry.key!r}: {path.value!r} is relative, but each node of a cluster has its own working "
+                "folder: use an absolute path, which begins with /",
                 entry.position,
                 f'Or {entry.key} = "${{folder}}/{path.value}", and -i folder="$PWD"',
             )

@@ -339,7 +339,12 @@ class UnitDispatcher:
         """
         batch.over.update(numbers)
         if numbers:
-            logger.info("a Spark task with %d work units %s; %d run apart", len(batch.units), reason, len(numbers))
+            logger.info(
+                "a Spark task with %d work units %s; the remaining %d are run separately",
+                len(batch.units),
+                reason,
+                len(numbers),
+            )
         shared = len({unit.pipeline for unit in batch.units}) > 1
         units = [unit for unit in (batch.units[number] for number in numbers) if unit.pipeline not in batch.dropped]
         if not units or self._closed:

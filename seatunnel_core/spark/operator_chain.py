@@ -247,8 +247,8 @@ def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanne
         return evolve(step, inputs=inputs, views=views, schemas=schemas)
     if len(pairs) < len(step.inputs):
         raise TransformError(
-            f"transform {step.name!r} reads the rows of several sources, but scope = unit provides only those of "
-            "one; remove the option in a batch job, or use a separate transform for each input"
+            f"transform {step.name!r} reads the rows of several sources, but scope = unit provides only the rows "
+            "of one source; remove the option in a batch job, or use a separate transform for each input"
         )
     arriving_views = {view: _one_table(step.name, known[name]) for name, view in pairs}
     plan = _planned(step, arriving_views, frame_plan)

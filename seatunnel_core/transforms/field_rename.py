@@ -48,7 +48,7 @@ class FieldRename(Transform):
             if len(same) > 1:
                 raise TransformError(
                     f"FieldRename: the columns {', '.join(same)} of the table {schema.table} would all be called "
-                    f"{name}; name one of them under specific"
+                    f"{name}; set different names for them in the option specific"
                 )
         columns = pa.schema([each.with_name(name) for each, name in zip(schema.columns, names, strict=True)])
         return with_names(schema, columns, dict(zip(schema.columns.names, names, strict=True)))

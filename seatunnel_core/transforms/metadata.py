@@ -68,8 +68,8 @@ def _values(key: str, batch: Batch) -> pa.Array:
     if key in _LOGGED:
         if batch.origins is None:
             raise TransformError(
-                f"Metadata: rows of {batch.table} have no {key}: only change data sources provide it. Let Metadata "
-                "follow such a source, before transforms that compute new rows, or remove it"
+                f"Metadata: rows of {batch.table} have no {key}: only change data sources provide it. Place "
+                "Metadata after such a source, before transforms that compute new rows, or remove this transform"
             )
         return batch.origins.times if key == "EventTime" else batch.origins.positions()
     if key == "RowKind":

@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.errors import UsageError
 
-_ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
+_ADVICE = (
+    "look-around, references inside a pattern and possessive repetition are not supported; use the Python transform"
+)
 _AROUND = ("", "a", " ", "\n")
 """Strings next to a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
 

@@ -49,8 +49,8 @@ def transform_of(
     if issubclass(plugin, DataFrameTransform):
         asked = TABLE_TRANSFORM if entries else TABLE_MATCH
         raise UsageError(
-            f"option {asked.key!r}: {plugin.identifier} runs on Spark, which processes one table at a time; give it an "
-            "input of one table by plugin_input, or use the Sql or Python transform"
+            f"option {asked.key!r}: {plugin.identifier} runs on Spark, which processes one table at a time; select "
+            "an input with a single table by plugin_input, or use the Sql or Python transform"
         )
     shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
     single: dict[str, list[Transform]] = {}
@@ -80,8 +80,8 @@ def _general(plugin: type[Transform], options: Options) -> Transform | None:
     missing = [option.key for option in own if option.required and not options.is_set(option)]
     if missing:
         raise UsageError(
-            f"option {missing[0]!r} is required for tables without an entry in {TABLE_TRANSFORM.key}; "
-            "to leave those tables unchanged, remove the other general options too"
+            f"option {missing[0]!r} is required for tables without an entry in {TABLE_TRANSFORM.key}; to pass "
+            "those tables through unchanged, also remove the other general options"
         )
     return plugin(options)
 

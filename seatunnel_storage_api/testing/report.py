@@ -98,7 +98,10 @@ def read(path: Path) -> PromiseReport:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option ``--promise-report``."""
     parser.getgroup("checkpoint storages").addoption(
-        "--promise-report", metavar="FILE", type=Path, help="add to FILE, as JSON, which storage kept which promise"
+        "--promise-report",
+        metavar="FILE",
+        type=Path,
+        help="append to FILE, as JSON, the promises that each storage kept",
     )
 
 
@@ -207,4 +210,4 @@ def _verdict(report: pytest.TestReport) -> tuple[str, str]:
         return NOT_RUN, reason.removeprefix("Skipped: ")
     crash = getattr(report.longrepr, "reprcrash", None)
     said = (crash.message if crash is not None else report.longreprtext).strip().splitlines()
-    return FAILED, said[0] if said else "it failed without a word"
+    return FAILED, said[0] if said else "it failed without a message"

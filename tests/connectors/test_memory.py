@@ -337,7 +337,10 @@ def test_rows_of_python_become_child_tables(rows_per_split: int) -> None:
 
 
 def test_names_that_two_columns_would_have_are_refused() -> None:
-    with pytest.raises(UsageError, match="'nesting': of the table default two columns would be named 'a__b'"):
+    with pytest.raises(
+        UsageError,
+        match=r"'nesting': with these values .*, two columns of the table default would be named 'a__b'",
+    ):
         MemorySource(
             options_of(MemorySource, {"data": hold_rows([{"a": {"b": 1}, "a__b": 2}], None), "nesting": "columns"})
         )

@@ -65,7 +65,9 @@ def test_merging_pipelines_is_refused() -> None:
 
 def test_splitting_a_pipeline_is_refused() -> None:
     manifest, _ = EMPTY.extended(connected(graph(source("a"), source("b"), sink(["a", "b"], name="x"))))
-    with pytest.raises(JobError, match="pipeline 1 of the stored job, to which 'b' belongs, has become two"):
+    with pytest.raises(
+        JobError, match="pipeline 1 of the stored job, which contains 'b', was split into two pipelines"
+    ):
         manifest.extended(tables("a", "b"))
 
 

@@ -83,7 +83,10 @@ def test_the_target_has_what_the_source_has_each_night_also_after_a_kill(ground:
     ("keys", "said"),
     [
         ("incremental { column = id }", "removes the rows of earlier jobs .write_mode = prune., and its source"),
-        ("row_error_handle_way = SKIP", "write_mode = prune and deletes rows whose key is absent from the input, and"),
+        (
+            "row_error_handle_way = SKIP",
+            "write_mode = prune and deletes rows with keys that are absent from the input, but",
+        ),
     ],
 )
 def test_keys_that_are_not_all_keys_are_refused(ground: Ground, keys: str, said: str) -> None:

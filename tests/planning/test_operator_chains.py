@@ -129,7 +129,7 @@ def test_the_unit_of_a_query_feeds_the_sinks_of_all_its_sources() -> None:
 @pytest.mark.parametrize("query", ["SELECT 1", "GROUP"])
 def test_several_sources_cannot_be_distinguished_by_unit(query: str) -> None:
     with pytest.raises(
-        TransformError, match="reads the rows of several sources, but scope = unit provides only those of one"
+        TransformError, match="reads the rows of several sources, but scope = unit provides only the rows of one source"
     ):
         made(pipeline(sql("x", "a, b", query, "scope = unit"), {"s": "x"}, "a", "b"), a=1, b=1)
 
@@ -158,5 +158,5 @@ def test_a_source_does_not_join_a_query_that_has_begun() -> None:
     (chain,), _ = made(pipeline(sql("x", "a, b"), {"s": "x"}, "a", "b"), a=2, b=2)
     _refuse_new(chain, frozenset())
     _refuse_new(chain, frozenset({"a", "b"}))
-    with pytest.raises(UsageError, match="the query over a, b began without b"):
+    with pytest.raises(UsageError, match="the query over a, b started without b"):
         _refuse_new(chain, frozenset({"a"}))

@@ -31,7 +31,7 @@ def test_every_record_says_what_it_is_about(caplog: pytest.LogCaptureFixture) ->
     about = [(vars(record)["job"], vars(record)["pipeline"], vars(record)["checkpoint"]) for record in caplog.records]
     assert about == [("42", 3, None), ("42", 3, 7), ("42", 3, 8), ("42", 3, None)]
     assert caplog.messages == [
-        "epoch 200000 started from checkpoint 100000-6: 2 work units run again, 1 committables commit again",
+        "epoch 200000 started from checkpoint 100000-6: 2 work units are run again, 1 committables are committed again",
         "checkpoint 7 (checkpoint) completed in 3 ms, 90 bytes",
         "checkpoint 8 aborted: the disk is full",
         "degraded: nothing moves",

@@ -117,9 +117,9 @@ def test_safe_names(written: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("line", "nesting", "message"),
     [
-        (b'{"a b":1,"a-b":2}', Nesting(safe_names=True), "of the table t two columns would be named 'a_b'"),
-        (b'{"a":{"b":1},"a__b":2}', FLAT, "of the table t two columns would be named 'a__b'"),
-        (b'{"a":[{"_parent_id":1}]}', FLAT, "of the table t__a two columns would be named '_parent_id'"),
+        (b'{"a b":1,"a-b":2}', Nesting(safe_names=True), "two columns of the table t would be named 'a_b'"),
+        (b'{"a":{"b":1},"a__b":2}', FLAT, "two columns of the table t would be named 'a__b'"),
+        (b'{"a":[{"_parent_id":1}]}', FLAT, "two columns of the table t__a would be named '_parent_id'"),
         (b'{"a":{"b":[1]},"a__b":[2]}', FLAT, "two tables would be named 't__a__b'"),
     ],
 )

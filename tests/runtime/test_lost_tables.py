@@ -124,7 +124,7 @@ def test_a_table_that_is_lost_while_its_job_is_stopped_is_not_created_again(kind
             report, _ = run_through(ground.run(free, restore=Restore()))
             assert report.outcome is JobOutcome.FAILED
             said = report.pipelines[0].failure
-            assert f"the table {target.named} is not the one to which this job has committed rows" in said
+            assert f"the table {target.named} is not the table to which this job has committed rows" in said
             load_catalog("default", **catalog_of(ground.work)).drop_table("shop.orders")
         target.do(ground.work, target.back)
         report, _ = run_through(ground.run(free, restore=Restore()))

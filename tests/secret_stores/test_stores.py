@@ -139,7 +139,9 @@ def test_vault(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StorageConfigurationError, match="the mount kv has no secret at team/dc"):
         resolve("password", "secret://vault/kv/team/dc#password")
     monkeypatch.setenv("VAULT_TOKEN", "wrong")
-    with pytest.raises(StorageConfigurationError, match="PermissionError: this token may not read it"):
+    with pytest.raises(
+        StorageConfigurationError, match="PermissionError: the token in VAULT_TOKEN lacks the permission to read it"
+    ):
         resolve("password", "secret://vault/kv/team/other#password")
 
 

@@ -301,7 +301,7 @@ class Leadership:
         except (DeposedError, StateWentBackError) as error:
             self._lose(lease, str(error))
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            logger.warning("cannot store a beat: %s", error)
+            logger.warning("cannot store a heartbeat: %s", error)
             self.election.beat_failed(time.monotonic())
         else:
             self.election.beat_acknowledged(sent, command.number)
@@ -374,7 +374,7 @@ def _seen(observation: Observation) -> Seen:
             leader, acting = stored.text(block, "leader"), stored.flag(block, "acting")
             members = tuple(stored.texts(block, "members"))
         except StoredValueError as error:
-            logger.warning("cannot read the newest beat: %s", error)
+            logger.warning("cannot read the latest heartbeat: %s", error)
     return Seen(
         claimed=observation.claimed,
         term=observation.term,

@@ -32,7 +32,7 @@ class ClockDifference:
         is_off = abs(self.ms) - unsure_ms > WARN_MS
         if is_off and not self._warned:
             logger.warning(
-                "the clock of this node is %.1f s %s that of the leader %s: times in logs and responses are "
+                "the clock of this node is %.1f s %s the clock of the leader %s: times in logs and responses are "
                 "inconsistent; nothing else is affected",
                 abs(self.ms) / 1000,
                 "ahead of" if self.ms > 0 else "behind",

@@ -317,12 +317,16 @@ def _timing(stated: _Stated) -> Timing:
     interval_s, timeout_s = stated[cluster_options.HEART_BEAT_INTERVAL], stated[cluster_options.HEART_BEAT_TIMEOUT]
     if timeout_s <= interval_s:
         raise UsageError(
-            f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader would "
-            "be replaced before its next beat. Set a timeout that is at least twice as long"
+            f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader "
+            "would be replaced before its next heartbeat. Set a timeout that is at least twice as long"
         )
     beat_s = min(float(interval_s), timeout_s / 5)
     if beat_s < interval_s:
-        logger.info("beats are sent every %.1f s: a leader stops acting without a beat for half the timeout", beat_s)
+        logger.info(
+            "heartbeats are sent every %.1f s: a leader that cannot store a heartbeat for half the timeout "
+            "stops acting",
+            beat_s,
+        )
     return Timing(beat_s=beat_s, timeout_s=float(timeout_s), look_s=beat_s / 2)
 
 

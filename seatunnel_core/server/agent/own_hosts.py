@@ -209,7 +209,9 @@ class OwnHosts:
 
     async def _kill(self, host: _Watched, reason: str) -> None:
         if host.process.pid:
-            logger.warning("killing worker process %d, whose jobs resume in another one: %s", host.process.pid, reason)
+            logger.warning(
+                "killing worker process %d; its jobs resume in another worker process: %s", host.process.pid, reason
+            )
             await host.ask(host.process.kill)
 
     async def _refresh(self, host: _Watched) -> None:

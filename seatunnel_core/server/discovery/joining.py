@@ -90,8 +90,8 @@ def difference(here: Introduction, there: Introduction) -> str | None:
         )
     if (here.beat_s, here.timeout_s) != (there.beat_s, there.timeout_s):
         return (
-            f"the leader of {there.address} beats every {there.beat_s:g} s and is replaced after {there.timeout_s:g} "
-            f"s, that of {here.address} every {here.beat_s:g} s and after {here.timeout_s:g} s: set the same "
+            f"{there.address} uses a heartbeat interval of {there.beat_s:g} s and a timeout of {there.timeout_s:g} "
+            f"s, but {here.address} uses {here.beat_s:g} s and {here.timeout_s:g} s: set the same "
             "cluster.leader-race.heart-beat-interval and heart-beat-timeout for all nodes"
         )
     if here.storages != there.storages:
@@ -283,6 +283,6 @@ def named_in(observation: Observation) -> tuple[str, ...]:
         block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()
     except StoredValueError as error:
-        logger.warning("cannot read the newest beat: %s", error)
+        logger.warning("cannot read the latest heartbeat: %s", error)
         return ()
     return tuple(dict.fromkeys(filter(None, named)))

@@ -127,7 +127,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--address", required=True)
     parser.add_argument("--engine-config", type=Path)
-    parser.add_argument("--name", default="", help="id of the job of a dedicated process, whose record is read first")
+    parser.add_argument(
+        "--name", default="", help="job ID of a dedicated process, which reads the record of this job first"
+    )
     parser.add_argument("--boot", required=True)
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--offered", type=int, default=0)
@@ -179,7 +181,8 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
     while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
             logger.error(
-                "this process ends, and its jobs resume in another one: %s", spark.failure or "Spark has ended"
+                "this process ends, and its jobs resume in another worker process: %s",
+                spark.failure or "Spark has ended",
             )
             end_with_all()
         host.spark = spark.look()

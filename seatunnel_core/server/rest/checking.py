@@ -104,7 +104,7 @@ async def _check(agent: Agent, request: Request, body: bytes) -> Any:
 
 @ROUTES.get(
     "/jobs/checkpoints/verify/{job_id}",
-    "Read all stored data of a job; report what is damaged and what can be restored.",
+    "Read all stored data of a job; report damage and restorable checkpoints.",
     answer=_VERIFIED,
 )
 async def _verify(agent: Agent, request: Request, _body: bytes) -> Any:

@@ -83,7 +83,7 @@ _KEYS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
 }
 
 CHOICE = (
-    Parameter("search", "Only jobs whose name or id contains this text, ignoring case."),
+    Parameter("search", "Only jobs with a name or id that contains this text, ignoring case."),
     Parameter("sort", f"Sort by {', '.join(f'`{key}`' for key in _KEYS)}.", {"enum": list(_KEYS)}),
     Parameter("order", "`asc`, the default, or `desc`.", {"enum": list(_ORDERS)}),
 )

@@ -120,7 +120,8 @@ def job_of(request: Request, body: bytes) -> tuple[str, str]:
 
 @ROUTES.post(
     "/submit-job/upload",
-    "Submit a job as a file, whose extension is its format, with `variables` for its `${…}` in the form.",
+    "Submit a job as a file; the file extension determines the format. The form field `variables` sets the `${…}` "
+    "of the job.",
     parameters=(_ID, _NAME, _RESTORE),
     bodies=(_FORM,),
     answer=_ACCEPTED,

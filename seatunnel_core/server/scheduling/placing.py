@@ -221,7 +221,7 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
     if wanted > every.total > 0:
         reason = f"it needs {wanted} slots, but all nodes that may run it have only {every.total}"
     elif blocking:
-        reason += f"; {', '.join(sorted(blocking))} waits longer for them"
+        reason += f"; these jobs have waited longer: {', '.join(sorted(blocking))}"
     elif view.waiting_s.get(record.job_id, 0.0) > HEAD_PATIENCE_S:
         room.reserved.update(dict.fromkeys(pool, record.job_id))
     known = all(member.lost or member.report is not None for member in view.members.values())

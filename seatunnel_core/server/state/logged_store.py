@@ -152,7 +152,7 @@ class LoggedLease(Lease):
             return
         self._journal.confirm()
         where, last = self._beats.where(""), (self.term, self._last_beat)
-        raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
+        raise StateWentBackError(went_back(where, found="without the last heartbeat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
         """Remove the previous beat. After the first beat of a lease, also remove the beats of older terms."""
@@ -164,7 +164,7 @@ class LoggedLease(Lease):
             self._beats.delete(names)
         except CheckpointStorageError as error:
             self._old_beats_removed = False
-            logger.warning("cannot remove an old beat until the next one: %s", error)
+            logger.warning("cannot remove an old heartbeat; the next heartbeat retries it: %s", error)
 
     def release(self) -> None:
         self._journal.close()

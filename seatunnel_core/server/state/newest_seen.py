@@ -72,7 +72,7 @@ class NewestSeenStore(ClusterStore):
         newest = self.newest
         if version >= newest:
             if self._reported_at is not None:
-                logger.warning("the cluster's state is no longer older than before: %s", self.describe())
+                logger.warning("the cluster's state is up to date again: %s", self.describe())
             self._reported_at, self.problem = None, ""
             return
         error = StateWentBackError(went_back(self.describe(), found=version, seen=newest))

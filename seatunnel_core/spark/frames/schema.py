@@ -25,8 +25,8 @@ def spark_schema(schema: TableSchema) -> "StructType":
             fields.append(StructField(column.name, from_arrow_type(column.type, True)))
         except Exception as error:
             raise TransformError(
-                f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
-                "counterpart; remove or convert it before this transform"
+                f"column {column.name!r} of table {schema.table!r} has the type {column.type}, which Spark does "
+                "not support; remove or convert it before this transform"
             ) from error
     return StructType(fields)
 

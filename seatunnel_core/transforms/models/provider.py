@@ -55,8 +55,8 @@ CUSTOM_CONFIG = Option(
     "custom_config",
     NESTED,
     secret=True,
-    doc="For CUSTOM: custom_request_headers, custom_request_body, in which ${model}, ${input} and ${prompt} stand for "
-    "their values, and custom_response_parse, a JSONPath to the model's response.",
+    doc="For CUSTOM: custom_request_headers, custom_request_body, with ${model}, ${input} and ${prompt} as "
+    "placeholders, and custom_response_parse, a JSONPath to the model's response.",
 )
 ATTEMPTS = Option(
     "model_retry_max_attempts",

@@ -129,7 +129,7 @@ def shown(node: exp.Expression) -> str:
 
 _OVER_ROWS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ROW_NUMBER", "RANK", "LAG", "LEAD")
 _ONE_ROW = (
-    "a transform Sql processes each row of one table by itself; SparkSql supports all of Spark SQL, in a batch "
+    "the Sql transform processes each row of one table separately; SparkSql supports all of Spark SQL, in a batch "
     "job over all rows"
 )
 

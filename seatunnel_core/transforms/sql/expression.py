@@ -53,7 +53,7 @@ class Expressions:
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS
         if compiled is None or any(part for name, part in node.args.items() if name not in known):
-            raise SqlError(f"Sql: {place(node)}: {shown(node)} is not supported by a transform Sql")
+            raise SqlError(f"Sql: {place(node)}: {shown(node)} is not supported by the Sql transform")
         return compiled(self, node)
 
     def condition(self, node: exp.Expression) -> Value:

@@ -38,7 +38,7 @@ THERE = evolve(HERE, address="b:2", boot="y")
         (evolve(THERE, signed=False), "a:1 has a cluster.secret, but b:2 has none"),
         (evolve(THERE, alone=True), "cluster.leader-race.enabled is false on b:2"),
         (evolve(THERE, alone=True, leads=False), None),
-        (evolve(THERE, timeout_s=60.0), "b:2 beats every 2 s and is replaced after 60 s"),
+        (evolve(THERE, timeout_s=60.0), "b:2 uses a heartbeat interval of 2 s and a timeout of 60 s"),
         (evolve(THERE, timeout_s=60.0, leads=False), None),
         (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state in the location of a map: block"),
     ],

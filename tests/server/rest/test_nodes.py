@@ -63,7 +63,7 @@ def test_a_clock_that_is_off_is_warned_of_once(caplog: pytest.LogCaptureFixture)
         assert clock.ms == 2100
         clock.note("leader", theirs=100.0, sent=102.0, received=102.2)
         assert len(caplog.records) == 1
-        assert "2.1 s ahead of that of the leader" in caplog.text
+        assert "2.1 s ahead of the clock of the leader" in caplog.text
         clock.note("leader", theirs=100.0, sent=100.0, received=100.1)
         clock.note("leader", theirs=103.0, sent=98.0, received=104.0)  # the answer took longer than it may be off
         assert len(caplog.records) == 1

@@ -220,7 +220,7 @@ def test_small_jobs_pass_a_big_one_by_until_it_has_waited_for_long() -> None:
     assert placed(late) == {}
     assert decide(late).reasons == {
         "big": "it needs 6 slots, but only 4 of 8 are free",
-        "small": "it needs 2 slots, but only 4 of 8 are free; big waits longer for them",
+        "small": "it needs 2 slots, but only 4 of 8 are free; these jobs have waited longer: big",
     }
 
 

@@ -134,7 +134,7 @@ def _decrypted(cipher: Any, made: bytes) -> str:
         padded = decryptor.update(made) + decryptor.finalize()
         return (unpadder.update(padded) + unpadder.finalize()).decode()
     except ValueError:
-        raise ValueError("it was not encrypted with this key") from None
+        raise ValueError("the value was not encrypted with this key") from None
 
 
 def _encoded(made: bytes) -> str:
@@ -145,4 +145,4 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise ValueError("it is not base64") from None
+        raise ValueError("the value is not base64") from None

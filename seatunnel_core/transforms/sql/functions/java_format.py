@@ -48,7 +48,7 @@ class Pattern:
         """
         found = _expression(self).fullmatch(text)
         if found is None:
-            raise ValueError(f"it does not match the pattern {self.text}")
+            raise ValueError(f"the value does not match the pattern {self.text}")
         parts = {name: value for name, value in found.groupdict().items() if value is not None}
         return _moment(parts, existing=existing)
 

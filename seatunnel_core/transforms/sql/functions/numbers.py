@@ -146,7 +146,10 @@ def _whole(call: Call, mode: str) -> Value:
         try:
             return pc.cast(numbers, INT)
         except pa.ArrowInvalid:
-            said = f"{call.name} returns an int, which is too small for it; ROUND and TRUNC keep the type of the number"
+            said = (
+                f"the result is too large for an int, which {call.name} returns; ROUND and TRUNC keep the type of "
+                "the number"
+            )
             raise ValueError(said) from None
 
     rounded = _rounded(call, mode)
