@@ -1,4 +1,4 @@
-"""Findings about independent parts of an option or a schema, raised together."""
+"""Findings about independent parts of an option or a schema, raised as one error."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 @define
 class Findings:
-    """Collector of the errors of parts, each raised inside ``part``, until ``raise_all``."""
+    """Collector of errors that are raised in the context ``part``; ``raise_all`` raises them as one."""
 
     kind: type[SeaTunnelError] = UsageError
-    """Class of the error that ``raise_all`` raises, or a subclass of it that all errors have."""
+    """Class of the error that ``raise_all`` raises, unless all errors are of the same subclass."""
 
     _messages: list[str] = field(factory=list, init=False)
     _classes: set[type[Exception]] = field(factory=set, init=False)
 
     @contextmanager
     def part(self, prefix: str = "") -> Iterator[None]:
-        """Keep the error of the body, with a prefix, and continue after it; raise a retryable error immediately."""
+        """Collect an error of the body, with a prefix, and continue after it; raise a retryable error at once."""
         try:
             yield
         except (SeaTunnelError, ValueError) as error:
@@ -33,18 +33,18 @@ class Findings:
             self._classes.add(type(error))
 
     def of(self, make: Callable[[], T], default: T, prefix: str = "") -> T:
-        """Return the result of ``make``, or the default if it raises an error, which is kept."""
+        """Return the result of ``make``; if it raises an error, collect the error and return the default."""
         with self.part(prefix):
             return make()
         return default
 
     @property
     def found(self) -> bool:
-        """True if at least one finding was collected."""
+        """True if an error was collected."""
         return bool(self._messages)
 
     def raise_all(self) -> None:
-        """Raise one error with all distinct findings, if any."""
+        """Raise one error with all distinct findings, if there are any."""
         if not self._messages:
             return
         [*found] = self._classes

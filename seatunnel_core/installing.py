@@ -1,7 +1,7 @@
 """Commands that install missing dependencies, for error messages.
 
-This project is not on a package registry, so commands name the clone: a registry's package of the same name would
-belong to another project.
+The project is not on a package registry, where a package with its name would belong to another project. So the commands
+install from the clone.
 """
 
 _WITH_STORAGES = frozenset({"spark", "cluster"})

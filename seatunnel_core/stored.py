@@ -1,8 +1,7 @@
-"""Type-checked access to values of stored JSON.
+"""Type-checked access to values in stored JSON.
 
-A seal proves that the bytes are unchanged, not that this program wrote them. So readers of checkpoints, manifests and
-attachments access each value with one of these functions, which return a plain value of the requested type or raise
-``StoredValueError``, for any bytes.
+A seal proves that the bytes are unchanged, but not that this program wrote them. So readers of checkpoints, manifests
+and attachments use these functions, which return a value of the requested type or raise ``StoredValueError``.
 """
 
 import json
@@ -12,12 +11,12 @@ from typing import Any, NoReturn
 from seatunnel_core.errors import StoredValueError
 
 MOST = 2**63 - 1
-"""Maximum number in a state; larger numbers do not fit into the columns and files that store them."""
+"""Maximum number in a state, due to the columns and files that store numbers."""
 
 Block = Mapping[str, Any]
 
 _MAPPING = (dict, Mapping)
-"""Types of a block. ``dict`` is first, because checking for an abstract class is ten times as slow."""
+"""Types of a block. ``dict`` is first, because checks for abstract classes are ten times slower."""
 
 
 def parse(encoded: bytes) -> Any:
@@ -29,7 +28,7 @@ def parse(encoded: bytes) -> Any:
 
 
 def written(content: Block) -> bytes:
-    """Return human-readable JSON; equal contents have equal bytes."""
+    """Return human-readable JSON. Equal contents have equal bytes."""
     return json.dumps(content, sort_keys=True, indent=1).encode()
 
 
@@ -59,7 +58,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Limit of times in seconds, which no calendar can represent."""
+"""Limit for times in seconds that a calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:
@@ -79,7 +78,7 @@ def flag(block: Any, key: str) -> bool:
 
 
 def text(block: Any, key: str) -> str:
-    """Return a printable string, that is, without lone surrogates."""
+    """Return a string without lone surrogates, so that it can be printed."""
     value = member(block, key)
     if not isinstance(value, str) or not _writable(value):
         _refuse(key, "a text", value)
@@ -95,7 +94,7 @@ def string(block: Any, key: str) -> str:
 
 
 def path(block: Any, key: str) -> str:
-    """Return a string that is a valid file name for the operating system, as ``os.fsdecode`` returns it."""
+    """Return a string that is a valid file name for the operating system, as returned by ``os.fsdecode``."""
     value = member(block, key)
     if not isinstance(value, str) or not _names_file(value):
         _refuse(key, "a path", value)
@@ -103,7 +102,7 @@ def path(block: Any, key: str) -> str:
 
 
 def paths(block: Any, key: str) -> list[str]:
-    """Return a list of paths, each checked as by ``path``."""
+    """Return a list of paths, each checked like ``path``."""
     value = items(block, key)
     if not all(isinstance(each, str) and _names_file(each) for each in value):
         _refuse(key, "a list of paths", value)
@@ -126,7 +125,7 @@ def items(block: Any, key: str) -> list[Any]:
 
 
 def texts(block: Any, key: str) -> list[str]:
-    """Return a list of strings, each checked as by ``text``."""
+    """Return a list of strings, each checked like ``text``."""
     value = items(block, key)
     if not all(isinstance(each, str) and _writable(each) for each in value):
         _refuse(key, "a list of texts", value)
@@ -134,7 +133,7 @@ def texts(block: Any, key: str) -> list[str]:
 
 
 def below(block: Any, key: str) -> dict[str, Any]:
-    """Return a copy of the block under ``key``; its keys are checked as by ``text``."""
+    """Return a copy of the block under ``key``, with its keys checked like ``text``."""
     value = member(block, key)
     if not isinstance(value, _MAPPING):
         _refuse(key, "a block", value)

@@ -43,19 +43,19 @@ class _Form:
 
     least: int = 0
     inlined: bool = False
-    """True if the members of a ``Stored`` object are members of the record itself."""
+    """True if the record contains the members of the ``Stored`` object instead of the object."""
 
 
 def added(
     default: Any = NOTHING, *, omitted: bool = False, path: bool = False, loose: bool = False, **more: Any
 ) -> Any:
-    """Declare a field that records may lack, such as records of earlier versions.
+    """Declare a field that records of earlier versions may lack.
 
     Args:
         default: Value for records without the field.
-        omitted: True to leave the field out of records while it has its default.
+        omitted: True to omit the field from records while it has its default.
         path: True if its strings may be file names.
-        loose: True if its strings may contain lone surrogates, such as messages with names of files.
+        loose: True if its strings may contain lone surrogates, as in messages with file names.
         **more: Further arguments of ``attrs.field``.
     """
     return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path, loose=loose)}, **more)
@@ -73,11 +73,11 @@ def required(
     """Declare a field that every record contains.
 
     Args:
-        default: Value for objects, not for records.
+        default: Default for objects; records have none.
         path: True if its strings may be file names.
-        loose: True if its strings may contain lone surrogates, such as messages with names of files.
-        least: Minimum value, if it is a number.
-        inlined: True if the members of its ``Stored`` object are members of the record itself.
+        loose: True if its strings may contain lone surrogates, as in messages with file names.
+        least: Minimum value of a number.
+        inlined: True if the record contains the members of its ``Stored`` object instead of the object.
         **more: Further arguments of ``attrs.field``.
     """
     return field(default=default, metadata={_KEY: _Form(path=path, loose=loose, least=least, inlined=inlined)}, **more)
@@ -109,7 +109,7 @@ class Stored:
 
 
 def read_fields(cls: type[Any], block: Any, *, partial: bool = False) -> dict[str, Any]:
-    """Return the values of the fields in a record; with ``partial``, each field with a default may be missing."""
+    """Return the values of the fields in a record. With ``partial``, fields with a default may be missing."""
     given = {}
     for each in (_CODECS.get(cls) or _codec(cls)).read:
         may_lack = each.form.added or (partial and each.default is not NOTHING)
@@ -140,7 +140,7 @@ class _Field:
 class _Codec:
     read: tuple[_Field, ...]
     written: tuple[_Field, ...]
-    """The same fields, with the fields of an inlined object in its place."""
+    """The same fields, with each inlined object replaced by its fields."""
 
 
 _CODECS: dict[type[Any], _Codec] = {}
@@ -174,7 +174,7 @@ _PLAIN = _Form()
 
 
 def _writer(hint: Any) -> _Writer:
-    """Return the function that converts a value to JSON; ``None`` if the value is already JSON."""
+    """Return a function that converts a value to JSON; ``None`` if the value is JSON already."""
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return lambda value: value.value

@@ -95,8 +95,7 @@ OWN = "\ud800"
 keeps only the later one, but SeaTunnel jobs use both if both keys are options. The parser does not know the options, so
 it keeps both: the value becomes an entry with this key in the nested block, before the later entries. ``validation.py``
 uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file can contain this key, because
-it is half of a surrogate pair.
-"""
+it is half of a surrogate pair."""
 
 Warn = Callable[[str, Position, str], None]
 """Function that reports a warning with a position and a suggestion."""

@@ -68,8 +68,7 @@ class Variables:
 
     loads_sinks: bool = field(default=True, kw_only=True)
     """True to load sinks to find their options with column names. If False, placeholders without a value are kept in
-    all options of sinks, which is only for texts that were parsed before.
-    """
+    all options of sinks, which is only for texts that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""

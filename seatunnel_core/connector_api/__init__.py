@@ -1,4 +1,4 @@
-"""Connector interface: everything that the author of a source, sink or transform imports.
+"""Connector interface: everything that authors of sources, sinks and transforms import.
 
 ``__all__`` of each module lists its stable names. The package imports neither Spark nor the engine.
 """

@@ -1,4 +1,4 @@
-"""Batch of rows with the schema of its table."""
+"""Batch of rows, with the schema of its table."""
 
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.rows.kind import RowKind

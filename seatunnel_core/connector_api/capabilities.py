@@ -1,7 +1,7 @@
-"""Optional capabilities of a sink or a source: one protocol each.
+"""Optional capabilities of a sink or a source, as one protocol each.
 
-A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the class
-implements a capability that the options of a sink do not allow, the sink lists it in ``Sink.disabled_capabilities``.
+A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the options of a
+sink rule out a capability that its class implements, the sink lists it in ``Sink.disabled_capabilities``.
 """
 
 from abc import abstractmethod
@@ -41,7 +41,7 @@ class SupportsSaveMode(Protocol):
     def apply_save_mode(self, context: SinkContext) -> None:
         """Change existing data as the save mode requires.
 
-        Called once per job and target, before any pipeline of the job publishes there; called again only if the process
+        Called once per job and target, before any pipeline of the job publishes there. Called again only if the process
         was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks with tables that are not known
         yet.
 
@@ -58,8 +58,8 @@ class SupportsRollback(Protocol):
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         """Remove the output of this pipeline that ``retraction`` selects, and return the number of removed outputs.
 
-        The removal is durable when this returns. Output that is already missing counts as rolled back: the engine may
-        call this again after a crash in the middle, and a replaced engine may do so while the newer one runs.
+        The removal is durable when this returns. Output that is already missing counts as rolled back, because the
+        engine may call this again after a crash, and a replaced engine may call it while the newer one runs.
 
         Raises:
             SinkError: The rollback failed; ``retryable`` if another attempt may succeed.
@@ -74,8 +74,8 @@ class SupportsComplete(Protocol):
     def complete(self, context: SinkContext) -> None:
         """Publish the rows of the whole run.
 
-        Called in the driver when the sources have ended and every row is committed, before the last sweep; called again
-        by a later process if this one was killed before the pipeline was recorded as finished.
+        Called in the driver when the sources have ended and every row is committed, before the last sweep. A later
+        process calls it again if this one was killed before the pipeline was recorded as finished.
 
         Raises:
             SinkError: Publishing failed; ``retryable`` if another attempt may succeed.
@@ -104,7 +104,7 @@ class SupportsDryRun(Protocol):
 
 @runtime_checkable
 class SupportsFacts(Protocol):
-    """Unbounded source with readers that report facts (``ReadContext.report_fact``)."""
+    """Unbounded source that needs facts, such as positions, from its readers (``ReadContext.report_fact``)."""
 
     @abstractmethod
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
@@ -121,7 +121,7 @@ class SupportsRestoredSchemas(Protocol):
 
     @abstractmethod
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows that are read from a cursor on.
+        """Return the schemas of the rows that are read after a cursor.
 
         Called in the driver before ``open``, each time a pipeline starts from a checkpoint with a cursor.
 
@@ -130,7 +130,7 @@ class SupportsRestoredSchemas(Protocol):
             schemas: The schemas that ``enumerate`` returned when the job started.
 
         Raises:
-            SourceChangedError: The rows from the cursor on have several schemas, or their schema is unknown.
+            SourceChangedError: The rows after the cursor have several schemas, or their schema is unknown.
             SourceError: The system cannot be read.
         """
 
@@ -141,10 +141,10 @@ class SupportsProgress(Protocol):
 
     @abstractmethod
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
-        """Return the progress at a cursor; ``None`` if it is unknown, such as before the first poll.
+        """Return the progress at a cursor; ``None`` if it is unknown, for example before the first poll.
 
-        Called in the driver whenever a user displays the job, in any thread and during polls. So it must be fast, and
-        use the results of the last poll instead of requests to a server.
+        Called in the driver whenever a user displays the job, in any thread and during polls. It must be fast, and use
+        the results of the last poll instead of requests to a server.
 
         Args:
             cursor: Cursor of the last poll, with the facts of the splits that were read since, and with names instead
@@ -178,8 +178,8 @@ class SupportsPublishedQuery(Protocol):
         """Return the IDs of this pipeline's committables that are published according to the target.
 
         Also recognize them by the entries of ``context.recognised_before``. This is the first call for a restored
-        pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that was removed.
-        Must neither create nor fence off anything.
+        pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that was removed
+        since. Must neither create nor fence off anything.
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
@@ -192,7 +192,7 @@ class SupportsReplicationSlot(Protocol):
 
     @abstractmethod
     def replication_slot(self) -> ReplicationSlot | None:
-        """Return the slot as the server describes it; ``None`` if the source uses none with its options.
+        """Return the slot as the server describes it; ``None`` if the source does not use one with its options.
 
         Raises:
             SourceError: The server cannot be read.
@@ -220,21 +220,21 @@ class SupportsReplicationSlot(Protocol):
 
 @runtime_checkable
 class SupportsRestoreCheck(Protocol):
-    """Unbounded source that can determine whether an earlier state is still usable."""
+    """Unbounded source that can determine whether an earlier state can still be used."""
 
     @abstractmethod
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Check that the system still has the data behind the cursor and of the unread splits.
+        """Check that the system still has the data after the cursor and of the unread splits.
 
-        Called in the driver when a checkpoint or savepoint is chosen for a restore, before the job's state changes: if
-        this raises, the job can still resume from its latest checkpoint.
+        Called in the driver when a checkpoint or savepoint is chosen for a restore, before the state of the job
+        changes. If this raises an error, the job can still resume from its latest checkpoint.
 
         Args:
             cursor: The cursor of the checkpoint.
             unread: Splits of earlier polls with rows that the checkpoint does not contain.
 
         Raises:
-            SourceChangedError: Data behind the cursor was removed, or the cursor belongs to another system.
+            SourceChangedError: Data after the cursor was removed, or the cursor belongs to another system.
             SourceError: The system cannot be read.
         """
 

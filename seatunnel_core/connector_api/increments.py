@@ -1,4 +1,4 @@
-"""Incremental sources: each job reads the rows that are new since the previous job.
+"""Incremental sources: each job reads the rows that were added since the previous job.
 
 Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
 passes the cursor at the end of the previous increment, and stores the returned window with the job. A process that
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST_DIGESTS = 20_000
-"""Maximum number of row digests in the state."""
+"""Maximum number of row digests in the stored state."""
 
 _DIGEST_BYTES = 12
 _KEYS = ("column", "start", "lag", "key", "nulls")
@@ -48,20 +48,21 @@ class Increment:
     """First value that the first job reads; ``None`` to read everything."""
 
     lag: str = "0"
-    """Maximum delay of rows that arrive behind the largest value: a duration, or a number for a numeric column."""
+    """Maximum delay with which rows may arrive below the largest value: a duration, or a number for a numeric column.
+    """
 
     key: tuple[str, ...] = ()
     """Columns that identify a row; by default the primary key."""
 
     param: str | None = None
-    """Request parameter of the service that receives the first value; ``None`` to request everything."""
+    """Request parameter that passes the first value to the service; ``None`` to request everything."""
 
     skips_nulls: bool = False
     """True to skip rows that are null in the cursor column; if False, such rows make the job fail at its start."""
 
     @property
     def lag_ms(self) -> int:
-        """Lag as a duration, in milliseconds.
+        """``lag`` as a duration in milliseconds.
 
         Raises:
             SourceError: It is not a duration.
@@ -90,7 +91,7 @@ def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
 
 
 def incremental_option(doc: str, *more: str) -> Option[Increment]:
-    """Return the option ``incremental`` of a source; ``more`` lists further keys of its block."""
+    """Return the option ``incremental`` of a source; ``more`` contains further keys of its block."""
     keys = dict.fromkeys((*_KEYS, *more))
     parse = partial(_increment, keys=keys)
     block = OptionType(name="block", parse=parse, textual=True, nested=True, keys=keys, shape=BLOCK(keys).shape)
@@ -119,7 +120,7 @@ class Incremental(ABC):
 
     @abstractmethod
     def reads(self) -> Mapping[str, str]:
-        """Describe the data that is read and the cursor column; a cursor is valid only for the same description.
+        """Describe the data and the cursor column. A cursor is valid only for the same description.
 
         Raises:
             SourceError: The source cannot read increments.
@@ -130,7 +131,7 @@ class Incremental(ABC):
         """Return the window of a job that starts now. Runs in the driver, before the job is claimed; reads no rows.
 
         Args:
-            after: The end of the previous increment; ``None`` for the first one. If the user has set it with
+            after: End of the previous increment; ``None`` for the first one. If the user has set it with
                 ``seatunnel state set``, it may not be a value of the column.
 
         Raises:
@@ -139,7 +140,7 @@ class Incremental(ABC):
 
     @abstractmethod
     def read_window(self, window: Window) -> None:
-        """Set the window that this job reads, determined when the job was first planned. Called before ``discover``."""
+        """Set the window for this job, as determined when it was first planned. Called before ``discover``."""
 
 
 class Increments(Protocol):
@@ -190,7 +191,7 @@ def digest(values: Iterable[Any]) -> str:
 
 
 def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
-    """Raise an error if there are too many digests for the state.
+    """Raise an error if the state would contain too many digests.
 
     Raises:
         SourceError: There are too many; the message suggests an alternative.

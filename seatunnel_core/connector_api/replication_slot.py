@@ -1,4 +1,4 @@
-"""A replication slot, for which the server retains its log."""
+"""A replication slot, for which a database server retains its log."""
 
 from attrs import frozen
 
@@ -12,10 +12,10 @@ class ReplicationSlot:
     name: str
     exists: bool = True
     used_by: str | None = None
-    """Session that uses the slot; ``None`` if none does."""
+    """Session that uses the slot, or ``None``."""
 
     restart: str | None = None
-    """Position from which the server retains its log for the slot; ``None`` if it retains none."""
+    """Position from which the server retains its log for the slot, or ``None``."""
 
     retained_bytes: int | None = None
     """Size of the log that the server retains for the slot, in bytes."""
@@ -24,12 +24,12 @@ class ReplicationSlot:
     """Availability of the retained log in the server's terms, such as ``reserved`` or ``lost``."""
 
     is_created: bool = False
-    """True if the server has a record that the engine created the slot."""
+    """True if the server has recorded that the engine created the slot."""
 
     job_id: str | None = None
-    """ID of the last job that started with the slot; ``None`` if the server has no record of it."""
+    """ID of the last job that started with the slot; ``None`` if the server has not recorded it."""
 
     publication: str
     has_publication: bool = True
     is_publication_created: bool = False
-    """True if the server has a record that the engine created the publication."""
+    """True if the server has recorded that the engine created the publication."""

@@ -10,7 +10,7 @@ __all__ = ["DEFAULT_TABLE", "named_block", "table_name", "table_schema", "table_
 
 
 def table_without_name(options: Options) -> str:
-    """Return the table name of a source without ``schema.table``: the name by which other vertices read its rows."""
+    """Return the table name of a source without ``schema.table``: the name by which other nodes read its rows."""
     return options.get("plugin_output") or DEFAULT_TABLE
 
 

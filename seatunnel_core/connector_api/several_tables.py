@@ -1,6 +1,6 @@
 """Several tables from one source: ``tables_configs`` has one entry with options for each table.
 
-A source plugin reads one table. It only adds ``tables_option`` to its options. The engine creates one plugin object
+A source plugin reads one table, and only adds ``tables_option`` to its options. The engine creates one plugin object
 per entry, and ``SeveralTables`` combines them into one source.
 """
 
@@ -36,14 +36,14 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""Number of bytes read from one table before the reader moves to the next, so that small tables are read as a whole."""
+"""Number of bytes to read from one table before the next one, so that small tables are read as a whole."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
     """Return the option ``tables_configs`` of a source.
 
     Args:
-        declared: Options that each entry may have.
+        declared: Options that are allowed in each entry.
     """
     return Option(
         TABLES,
@@ -73,7 +73,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
 
 
 def _beside(entry: Options, options: Options) -> Options:
-    """Return the options of an entry, combined with the options that apply to all entries."""
+    """Return the options of an entry, combined with the options for all entries."""
     if not options.is_set(ROW_ERRORS):
         return entry
     return Options(
@@ -103,7 +103,7 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 class SeveralTables(Source):
     """Source that delegates each call to the source of a table.
 
-    Discovered objects and split bodies contain the name of their table. So a job can read the splits of its previous
+    Discovered objects and split bodies contain the name of their table, so a job can read the splits of its previous
     tables after its tables were changed.
     """
 
@@ -117,7 +117,7 @@ class SeveralTables(Source):
         """Create the source from the sources of its tables, by table name; at least one.
 
         Raises:
-            UsageError: Some tables never end and others do, or the source receives facts of its readers.
+            UsageError: Only some of the tables are bounded, or the source receives facts of its readers.
         """
         super().__init__(options)
         self._sources = dict(sources)
@@ -276,7 +276,7 @@ class SeveralTables(Source):
 
 
 def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
-    """Return the splits of a table in the format of the table's own source."""
+    """Return the splits of a table in the form that the table's own source expects."""
     own = (split for split in splits if split.body["table"] == table)
     return [evolve(split, body=stored.below(split.body, "split")) for split in own]
 

@@ -1,7 +1,8 @@
 """Interface of a sink plugin (entry-point group ``seatunnel.sink``).
 
-A two-phase sink stages in Spark tasks (``open_writer``) and publishes in the driver (``commit``), once the checkpoint
-that contains the committable is complete. Publishing consumes the staged output in one atomic step (protocol rule R8).
+A two-phase sink stages rows in Spark tasks (``open_writer``), and publishes them in the driver (``commit``) once the
+checkpoint with the committable is complete. Publishing consumes the staged output in one atomic step (protocol rule
+R8).
 """
 
 import enum
@@ -36,23 +37,23 @@ if TYPE_CHECKING:
 
 
 class Guarantee(enum.Enum):
-    """Delivery guarantee of a sink when work is repeated."""
+    """Delivery guarantee of a sink."""
 
     EXACTLY_ONCE = "exactly-once"
-    """Two-phase: rows are staged, and published once."""
+    """Rows are staged and then published once."""
 
     IDEMPOTENT = "idempotent"
     """Writing a row again has no further effect."""
 
     AT_LEAST_ONCE = "at-least-once"
-    """A row may appear again after a failure."""
+    """A row may be written again after a failure."""
 
 
 class SinkWriter(ABC):
     """Writer that stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
 
-    ``finish`` and ``write`` may run in different threads, while the task already writes its next unit with another
-    writer: shared state of writers, such as attributes of the sink, must be thread-safe.
+    ``finish`` and ``write`` may run in different threads, while another writer of the task already writes the next
+    unit. State that writers share, such as attributes of the sink, must be thread-safe.
     """
 
     @abstractmethod
@@ -65,7 +66,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def finish(self) -> Staged:
-        """Make the written rows durable and return their description. Called once, last."""
+        """Make the written rows durable and return their description. Called once, after all rows."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -74,16 +75,16 @@ class SinkWriter(ABC):
 
 @frozen(kw_only=True)
 class SaveMode:
-    """Handling of existing data in a sink's target at the first start of a job."""
+    """Treatment of existing data in a sink's target at the first start of a job."""
 
     target: str
-    """Path of a folder or name of a table; equal for any two sinks that change the same target."""
+    """Path of a folder or name of a table. It must be equal for any two sinks that change the same target."""
 
     does: str = ""
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
     emptied_folder: str | None = None
-    """Local folder that is emptied, if any. The planner rejects a job if one of its sources reads from this folder."""
+    """Local folder that is emptied, if any. The planner rejects a job with a source that reads from this folder."""
 
 
 class Sink(ABC):
@@ -96,21 +97,21 @@ class Sink(ABC):
     """Options of the sink."""
 
     guarantee: Guarantee = Guarantee.EXACTLY_ONCE
-    """Guarantee of the sink when work is repeated."""
+    """Delivery guarantee of the sink."""
 
     remarks: tuple[str, ...] = ()
-    """Warnings about options that work but may surprise the user; issued when the job is planned."""
+    """Warnings about options that work but may surprise the user, logged when the job is planned."""
 
     weakness: str = ""
-    """Reason why the sink is not exactly-once: a phrase that follows its name; empty if ``guarantee`` explains it."""
+    """Reason why the sink is not exactly-once, as a phrase after its name; empty if ``guarantee`` explains it."""
 
     isolates_bad_rows: bool = False
     """True if a writer that raises ``RowError`` has written no row of that batch. The engine can then find bad rows and
     skip them or write them as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
 
     keeps_absent: bool = False
-    """True if a writer handles ``Batch.absent``: the target keeps its value for an absent one. If False, rows with
-    absent values are rejected before they reach it."""
+    """True if a writer handles ``Batch.absent``: the target keeps its value if the new one is absent. If False, rows
+    with absent values are rejected before they reach it."""
 
     takes_any_moment: bool = False
     """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with these dates
@@ -122,8 +123,8 @@ class Sink(ABC):
     sinks publishes there, and that a replaced engine changes nothing."""
 
     expires_commit_records: ClassVar[bool] = True
-    """True if ``sweep`` also deletes commit records: ``keep`` must then contain every committable that a live
-    checkpoint refers to. ``False`` if the target keeps these records permanently: then ``keep`` only needs the
+    """True if ``sweep`` also deletes commit records; ``keep`` must then contain every committable that a live
+    checkpoint refers to. False if the target keeps these records permanently, so that ``keep`` only needs the
     committables of the restored state."""
 
     needs_order: bool = False
@@ -135,19 +136,17 @@ class Sink(ABC):
     ends is rejected."""
 
     disabled_capabilities: frozenset[type] = frozenset()
-    """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
+    """``SupportsRollback`` if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
-    """True if the sink adds no rows, and at the end deletes the target rows whose keys have not been received. No row
-    may then be skipped before the sink, but another sink may write to the same target."""
+    """True if the sink adds no rows, and at the end deletes the target rows with keys that were not received. Rows may
+    then not be skipped before the sink, but another sink may write to the same target."""
 
     task_modules: tuple[str, ...] = ()
-    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
-    moves."""
+    """Top-level modules, except pyarrow, that tasks import. Executors are checked for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
-    options."""
+    """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -162,15 +161,15 @@ class Sink(ABC):
 
     @property
     def target_folder(self) -> str | None:
-        """Return the folder with the staging area ``.seatunnel/``; ``None`` if the sink has none.
+        """Return the folder that contains the staging area ``.seatunnel/``, or ``None``.
 
-        The job's manifest records it, so that leftovers of an aborted job can be found.
+        The manifest of the job records it, so that output of an aborted job can be found.
         """
         return None
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the options that define where and how staged output is published.
+        """Return the options that determine where and how staged output is published.
 
         The values are readable strings without secrets. The job's manifest stores them, and a committable is never
         passed to a sink with different values. By default, all options that differ from their defaults are returned. If
@@ -227,7 +226,7 @@ class Sink(ABC):
     def merge(self, parts: Sequence[Staged]) -> Staged:
         """Combine the output that several tasks staged for the same work unit, for example after a Spark shuffle.
 
-        By default, lists in the bodies are joined and everything else in them must be equal. Override this method for
+        By default, lists in the bodies are concatenated, and everything else must be equal. Override this method for
         other bodies.
 
         Raises:
@@ -253,7 +252,7 @@ class Sink(ABC):
         )
 
     def show(self, shown: Sequence[str]) -> None:
-        """Show the strings in ``Staged.shown`` of a finished unit.
+        """Display the values in ``Staged.shown`` of a finished unit.
 
         Runs in the driver before the unit is committed, and again if the unit is repeated after a failure.
         """
@@ -262,15 +261,15 @@ class Sink(ABC):
         """Create the staging folder, and check that the target is writable. Runs in the driver, at the start.
 
         Between this call and ``apply_save_mode``, the engine checks that it still owns the job. The process may be
-        suspended after that check and resume once another has replaced it. To keep it from emptying the target then,
-        create a fence here and remove the fences of smaller epochs: see ``docs/start/write-a-connector.md``.
+        suspended after that check, and resume once another process has replaced it. So that it cannot empty the target
+        then, create a fence here and remove the fences of smaller epochs (see ``docs/start/write-a-connector.md``).
         """
 
     @abstractmethod
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Publish the committables, in order.
 
-        ``may_be_committed`` is true if an earlier attempt, in this process or an earlier one, may have published them.
+        ``may_be_committed`` is True if an earlier attempt, in this process or an earlier one, may have published them.
 
         Raises:
             CommitError: Publishing failed; the message contains the committable and the cause; ``retryable`` if a retry
@@ -282,16 +281,16 @@ class Sink(ABC):
 
         Args:
             context: The sink and its epoch.
-            keep: IDs of the committables of live checkpoints. Their output and the records of their commits must stay,
-                because the job may be restored from such a checkpoint.
-            final: True to sweep the current epoch, too.
+            keep: IDs of the committables of live checkpoints. Their output and their commit records must stay, because
+                the job may be restored from such a checkpoint.
+            final: True to also sweep the current epoch.
         """
         return 0
 
     def clear(self, context: SinkContext) -> None:
         """Sweep a last time, and remove leftovers such as empty folders.
 
-        Called once, when the job is recorded as ended and will not be restored. The call is not guaranteed.
+        Called once, after the job was recorded as ended and can no longer be restored. The call is not guaranteed.
         """
         self.sweep(context, frozenset(), final=True)
 
@@ -299,7 +298,7 @@ class Sink(ABC):
 class FrameSink(Sink):
     """Sink to which Spark writes directly.
 
-    Tasks stage its rows as for any sink; to publish them, the driver starts a Spark job that reads the staged rows and
+    Tasks stage the rows as for any sink. To publish them, the driver starts a Spark job that reads the staged rows and
     writes them.
     """
 
@@ -308,7 +307,7 @@ class FrameSink(Sink):
         """Prepare the target. Called instead of ``create_tables``; ``empty`` has the first schema and no rows.
 
         Raises:
-            SinkError: As ``create_tables``; the engine converts exceptions of Spark.
+            SinkError: As for ``create_tables``; the engine converts exceptions of Spark.
         """
 
     @abstractmethod
@@ -323,7 +322,7 @@ class FrameSink(Sink):
         """Publish the committables with Spark. Called instead of ``commit``.
 
         Raises:
-            CommitError: As ``commit``; the engine converts exceptions of Spark.
+            CommitError: As for ``commit``; the engine converts exceptions of Spark.
         """
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:

@@ -21,7 +21,7 @@ class WriterContext:
     epoch: int
     unit: int
     attempt: str
-    """Unique attempt, composed of the engine's attempt and Spark's task attempt, such as ``"1-37"``."""
+    """Unique attempt number, composed of the engine's attempt and Spark's task attempt, such as ``"1-37"``."""
 
 
 @frozen(kw_only=True)
@@ -36,16 +36,16 @@ class SinkContext:
     """Process number: equal for all pipelines of a process, and larger than in every earlier process of the job."""
 
     prepared_in: int = field(default=0, eq=False)
-    """Latest earlier epoch that prepared the target; 0 if there is none. A target without traces of that epoch is a
-    different target: ``prepare`` must reject it."""
+    """Latest earlier epoch that prepared the target, or 0. A target without traces of that epoch is a different target,
+    which ``prepare`` must reject."""
 
     published_to: Mapping[str, str] = field(factory=dict, eq=False)
     """Tables to which this sink has published rows, each with its identity from ``Staged.tables``. If a table is
     missing or has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
 
     increment: str = field(default="", eq=False)
-    """Description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if it
-    reads everything. A target that does not exist would lack the rows of earlier jobs."""
+    """Description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if the
+    job reads everything. A missing target would lack the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """Results of ``recognises_by`` in each process of the job since its options changed, oldest first. Only set for

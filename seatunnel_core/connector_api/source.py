@@ -1,15 +1,15 @@
 """Interface of a source plugin (entry-point group ``seatunnel.source``).
 
-A source is planned in three steps, so that the driver never has to open data:
+A source is planned in three steps, so that the driver need not open data:
 
-1. ``discover`` runs in the driver and only lists (names, sizes, times).
+1. ``discover`` runs in the driver and only lists objects (names, sizes, times).
 2. ``inspect`` runs in Spark tasks, once per discovered object, and examines it (headers, footers, offsets).
-3. ``enumerate`` runs in the driver and turns the inspected items into schemas and splits.
+3. ``enumerate`` runs in the driver and converts the inspected objects to schemas and splits.
 
-The enumeration is fixed: it is stored once, and every restart reads the stored one (protocol rule R12). ``read`` then
-runs in Spark tasks, once per split, and again for each retry.
+The enumeration is stored once, and every restart uses the stored one (protocol rule R12). ``read`` then runs in Spark
+tasks, once per split, and again for each retry.
 
-A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration returns the schemas and the
+A source that never ends by itself is unbounded (``bounded`` is False). Its enumeration returns the schemas and the
 initial splits. While the job runs, the driver calls ``poll`` to find data that was added since.
 """
 
@@ -66,8 +66,8 @@ class PollResult:
     """New objects found by a poll of an unbounded source."""
 
     items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
-    """New objects for ``enumerate``, in reading order. Limit their number to about a thousand; the next poll returns
-    the rest. Until they are read, their splits are part of every checkpoint."""
+    """New objects for ``enumerate``, in reading order. Return at most about a thousand, and the rest in the next poll:
+    until they are read, their splits are part of every checkpoint."""
 
     inspect: bool = False
     """True if tasks must inspect the objects first: ``enumerate`` then receives the results of ``inspect``."""
@@ -76,11 +76,10 @@ class PollResult:
     """Cursor for the next poll, as JSON values. Part of every checkpoint, so its size must be bounded.
 
     Values may also be ``bytes``, which are stored once; checkpoints refer to them. They are retained for the life of
-    the job, so reuse the same objects and add new ones rarely.
-    """
+    the job, so reuse the same objects and add new ones rarely."""
 
     again_ms: int | None
-    """Delay before the next poll, in milliseconds; ``None`` to end the source, which then receives no more facts."""
+    """Delay before the next poll, in milliseconds; ``None`` if the source has ended and needs no more facts."""
 
     warnings: tuple[str, ...] = ()
     """Warnings for the user, one sentence each."""
@@ -88,7 +87,7 @@ class PollResult:
 
 @frozen(kw_only=True)
 class PlanningContext:
-    """The job, and its limits that determine the size of splits."""
+    """The job, and its limits for the size of splits."""
 
     parallelism: int
     """Maximum number of tasks that read the source at the same time."""
@@ -100,7 +99,7 @@ class PlanningContext:
     """Rate limit in bytes per second; ``None`` for none."""
 
     job_id: str = ""
-    """ID of the job, which stays the same when the job is resumed; ``""`` if the job is not run."""
+    """ID of the job, which is the same after it is resumed; ``""`` if the job is not run."""
 
 
 class Source(ABC):
@@ -113,12 +112,10 @@ class Source(ABC):
     """Options of the source."""
 
     task_modules: tuple[str, ...] = ()
-    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
-    moves."""
+    """Top-level modules, except pyarrow, that tasks import. Executors are checked for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
-    options."""
+    """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""
 
     bounded: bool = True
     """False for a source that never ends by itself: it is polled while the job runs."""
@@ -127,13 +124,13 @@ class Source(ABC):
     """True if reading a split again returns the same rows. If False, the job is not exactly-once."""
 
     remarks: tuple[str, ...] = ()
-    """Warnings about options that work but may surprise the user; issued when the job is planned."""
+    """Warnings about options that work but may surprise the user, logged when the job is planned."""
 
     caveat: str = ""
-    """Sentence that states when ``replayable`` does not hold, printed by ``--check``; empty if it always holds."""
+    """Sentence about cases in which ``replayable`` does not hold, printed by ``--check``; empty if it always holds."""
 
     beside_tables: ClassVar[frozenset[str]] = frozenset()
-    """Options that are allowed next to ``tables_configs``, because ``tables`` copies them into each entry."""
+    """Options that are allowed in addition to ``tables_configs``: ``tables`` copies them into each entry."""
 
     acknowledges: bool = False
     """True if the engine calls ``acknowledge``."""
@@ -159,9 +156,9 @@ class Source(ABC):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each table if the job configures several (``several_tables``), else none.
+        """Return the options of each table if the job configures several (``several_tables``), otherwise nothing.
 
-        The options in ``beside_tables`` are copied into each entry that does not set them.
+        Options in ``beside_tables`` are copied into each entry that does not set them.
         """
         entries = options.get("tables_configs") or ()
         shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
@@ -243,7 +240,7 @@ class Source(ABC):
         """
 
     def close(self) -> None:
-        """Release the resources of ``open``, also if ``open`` was never called. Never raises.
+        """Release the resources of ``open``. Also called if ``open`` was not. Never raises.
 
         Runs in the driver when the pipeline has ended or stopped.
         """
@@ -259,7 +256,7 @@ class Source(ABC):
         """
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        """Describe the location of splits to help the user find unreadable data: files and positions, never rows.
+        """Describe where the data of splits is, to help the user find unreadable data: files and positions, never rows.
 
         Adjacent splits may share one description.
         """
@@ -290,9 +287,9 @@ class Source(ABC):
         """
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the schemas if the options alone define them; ``None`` if they depend on the data.
+        """Return the schemas if the options alone determine them; ``None`` if they depend on the data.
 
-        ``--check`` prints them, so this must not start Spark; it may read the beginning of a local file.
+        ``--check`` prints them, so this must not start Spark. It may read the beginning of a local file.
         """
         return None
 
@@ -327,7 +324,7 @@ class FrameSource(Source):
 
 
 class ReadContext(ABC):
-    """Services that the engine provides to sources and transforms in a task."""
+    """Services of the engine for sources and transforms in a task."""
 
     @abstractmethod
     def skip(self, error: Exception, rows: int = 1) -> None:
@@ -367,5 +364,5 @@ class ReadContext(ABC):
 
 
 def discovered(names: Iterable[str]) -> tuple[DiscoveredObject, ...]:
-    """Return discovered objects without attributes other than the name."""
+    """Return discovered objects that only have a name."""
     return tuple({"name": name} for name in names)

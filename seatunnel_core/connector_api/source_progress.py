@@ -28,7 +28,7 @@ class TableProgress(Stored):
 
 @frozen(kw_only=True)
 class SnapshotProgress(Stored):
-    """Progress of the table snapshot, over all processes of the job."""
+    """Progress of the initial snapshot of the tables, over all processes of the job."""
 
     tables: int
     tables_done: int
@@ -48,19 +48,19 @@ class SourceProgress(Stored):
     """Progress of a source that reads a log."""
 
     snapshot: SnapshotProgress | None = stored_fields.added(None)
-    """``None`` if the tables are not read."""
+    """Progress of the table snapshot; ``None`` if the tables are not read."""
 
     position: str = ""
     """Position up to which the log is read; empty if the log is not read."""
 
     end: str = ""
-    """End of the log at the last request to the server."""
+    """End of the log at the time of the last request to the server."""
 
     oldest: str = ""
-    """Start of the log that the server must keep for the job."""
+    """Start of the part of the log that the server must keep for the job."""
 
     lag_bytes: int | None = stored_fields.added(None)
     """Size of the log between ``position`` and ``end``; ``None`` if it is unknown."""
 
     lag_seconds: float | None = stored_fields.added(None)
-    """Age of the newest data of the server that was read completely: 0 at the end of the log; ``None`` if unknown."""
+    """Age of the newest data that was read completely: 0 at the end of the log; ``None`` if unknown."""

@@ -20,8 +20,7 @@ class Transform(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
-    moves."""
+    """Top-level modules, except pyarrow, that tasks import. Executors are checked for them before data moves."""
 
     keeps_absent: bool = False
     """True if ``apply`` keeps ``Batch.absent``: absent values stay marked. If False, rows with such values are rejected
@@ -34,15 +33,14 @@ class Transform(ABC):
     """True if ``apply`` returns batches without ``Batch.origins``, so that no later transform can need them."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
-    options."""
+    """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     @abstractmethod
     def output_schema(self, schema: TableSchema) -> TableSchema:
-        """Return the schema after the transform, computed without data.
+        """Return the schema of the output, without reading data.
 
         Raises:
             TransformError: The transform cannot be applied to the columns.
@@ -76,17 +74,15 @@ SCOPE = Option(
 
 
 class DataFrameTransform(ABC):
-    """Transform of a ``DataFrame``, which Spark runs; its operator chain uses the DataFrame path."""
+    """Transform of a Spark ``DataFrame``; its operator chain uses the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
-    moves."""
+    """Top-level modules, except pyarrow, that tasks import. Executors are checked for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
-    options."""
+    """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""
 
     scope: str = AUTO
     """Value of the option ``SCOPE``: ``auto``, ``unit`` or ``all``."""
@@ -98,10 +94,10 @@ class DataFrameTransform(ABC):
 
     @abstractmethod
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
-        """Build the new frame, in the driver: for planning, and then once per attempt of a work unit or query."""
+        """Return the new frame. Runs in the driver: for planning, and then once per attempt of a work unit or query."""
 
     def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
-        """Build the new frame of a transform with several inputs.
+        """Return the new frame of a transform with several inputs.
 
         Args:
             frames: The inputs by their ``plugin_output``, in the order of ``plugin_input``.

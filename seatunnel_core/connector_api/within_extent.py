@@ -28,7 +28,7 @@ def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext
 
 @frozen
 class WithinExtent(SinkWriter):
-    """Writer that rejects values that its inner writer cannot write."""
+    """Writer that rejects values which its inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -48,11 +48,11 @@ class WithinExtent(SinkWriter):
         self.inner.write(batch)
 
     def _limited(self, kind: pa.DataType) -> bool:
-        """Return True if values of a type are restricted; no sink accepts a time of 24 hours or more."""
+        """Return True if values of this type are restricted; no sink accepts a time of 24 hours or more."""
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:
-        """Return the number of the first rejected row, from 1."""
+        """Return the number of the first row to reject, from 1."""
         first = 0
         while len(values) > 1:
             half = len(values) // 2

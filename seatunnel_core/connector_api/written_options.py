@@ -11,11 +11,11 @@ from seatunnel_storage_api.secret import holds_secret, shown
 __all__ = ["written_options"]
 
 _LONGEST = 200
-"""Maximum length of a value, in characters; a longer value is truncated and a hash is appended."""
+"""Maximum length of a value in characters. A longer value is truncated, and a hash is appended."""
 
 
 def written_options(options: Options, *chosen: Option[Any]) -> dict[str, str]:
-    """Return the chosen options that differ from their defaults, as strings.
+    """Return the options that differ from their defaults, as strings.
 
     Secrets and values that only code can express are omitted.
     """

@@ -22,8 +22,7 @@ class StorageReference:
 
     storage: str | None = None
     """``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with ``/`` for a namespace of local files,
-    or the ``type`` of a plugin. ``None`` for the storage of the default engine file, or else the built-in default.
-    """
+    or the ``type`` of a plugin. ``None`` for the storage of the default engine file, or else the built-in default."""
 
     engine_file: Path | None = None
     """Engine file with any name, as an alternative to ``storage``."""

@@ -29,8 +29,7 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-cache",
 }
 """Headers of each file. Scripts, styles and requests are limited to this origin; inline code and embedding in other
-sites are forbidden. Browsers revalidate cached files each time, so an upgrade of the engine also upgrades the page.
-"""
+sites are forbidden. Browsers revalidate cached files each time, so an upgrade of the engine also upgrades the page."""
 
 
 @frozen(kw_only=True)

@@ -20,8 +20,7 @@ _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "ca
 
 
 Series = Callable[[int, float, int], Mapping[str, Any]]
-"""Function from a pipeline (0: the job), a start in seconds and a maximum number of points to metrics over time.
-"""
+"""Function from a pipeline (0: the job), a start in seconds and a maximum number of points to metrics over time."""
 
 
 def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:

@@ -113,8 +113,7 @@ def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
 
 UNITS_PER_SLOT = 8
 """Number of units of a bounded source submitted to Spark per parallel reader. Several units share a task, because the
-delay between two tasks is as long as reading a quarter of a unit.
-"""
+delay between two tasks is as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:

@@ -108,8 +108,7 @@ class PipelineMetrics(PipelineView):
 
     loads: Mapping[str, VertexLoad] = field(factory=dict)
     """Rows, rates and back pressure of each source, transform and sink, by name. DataFrame transforms, and vertices
-    without a finished unit in this process, are missing.
-    """
+    without a finished unit in this process, are missing."""
 
     full_sinks: tuple[str, ...] = ()
     """Names of sinks that have reached the limit on uncommitted output. The sources that feed them pause."""

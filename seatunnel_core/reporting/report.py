@@ -41,8 +41,7 @@ class PipelineView(stored_fields.Stored):
 
     phase: str
     """Phase of the protocol in lower case; ``starting Spark`` while the pipeline waits for Spark; ``waiting`` between a
-    failure and the restart.
-    """
+    failure and the restart."""
 
     rows_read: int = 0
     rows_written: int = 0
@@ -53,8 +52,7 @@ class PipelineView(stored_fields.Stored):
     rows_skipped: int = 0
     units_repeated: int = 0
     """Number of repeated work units of sinks that tasks write to directly, including units that started in an earlier
-    process. Their rows may be duplicated, and no other counter includes them.
-    """
+    process. Their rows may be duplicated, and no other counter includes them."""
 
     splits_done: int = 0
     bounded: bool = True
@@ -118,8 +116,7 @@ class JobReport:
     pipelines: tuple[PipelineView, ...]
     started_at: float
     """Time at which this process started the job, in seconds since 1970. For a job that had already ended, the time at
-    which its last process started it.
-    """
+    which its last process started it."""
 
     ended_at: float
     failure: str = ""

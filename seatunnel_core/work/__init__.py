@@ -1,5 +1,5 @@
-"""Values passed between planning, the protocol, tasks and sinks.
+"""Values that planning, the protocol, tasks and sinks exchange.
 
-Splits, work units and their attempts, committables, retractions and failures. This package reads no clock, moves no
-rows and does not know Arrow, Spark or the protocol.
+These are splits, work units and their attempts, committables, retractions and failures. The package reads no clock,
+moves no rows, and does not depend on Arrow, Spark or the protocol.
 """

@@ -1,4 +1,4 @@
-"""Committables: references to the staged output of a work unit for a sink."""
+"""Committables: references to output that a work unit staged for a sink."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,10 +10,10 @@ from seatunnel_core import stored_fields
 
 @frozen(kw_only=True)
 class Committable(stored_fields.Stored):
-    """Reference to a work unit's staged output for one sink, sufficient to publish it now or in a later process."""
+    """Reference to the output that a work unit staged for one sink, to publish it now or in a later process."""
 
     id: str
-    """ID, unique within its sink: source ordinal, epoch and unit number. Commits are recorded under it."""
+    """ID, unique within its sink: source ordinal, epoch and unit number. Commits are recorded by this ID."""
 
     epoch: int
     """Epoch of the staging folder."""
@@ -26,17 +26,17 @@ class Committable(stored_fields.Stored):
     rows: int
     bytes: int
     body: Mapping[str, Any] = field(repr=False)
-    """Data that the sink needs to publish it (for files: staged and target names). JSON values only."""
+    """Data that the sink needs to publish the output (for files: staged and target names). JSON values only."""
 
     table_rows: Mapping[str, int] = stored_fields.added(factory=dict, omitted=True)
-    """Number of rows by table, for a sink that uses them in ``conclude``; otherwise empty."""
+    """Number of rows by table, if the sink uses them in ``conclude``; otherwise empty."""
 
     tables: Mapping[str, str] = stored_fields.added(factory=dict, omitted=True)
     """Tables of the target that receive the rows, each with its identity, if any; empty for a sink without tables."""
 
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sum of several counts by name."""
+    """Return the sums of several counts, by name."""
     total: dict[str, int] = {}
     for count in counts:
         for name, rows in count.items():
@@ -60,12 +60,11 @@ class Staged:
     rows: int
     bytes: int
     table_rows: Mapping[str, int] = field(factory=dict)
-    """Number of rows by table, for a sink that uses them in ``conclude``; otherwise empty."""
+    """Number of rows by table, if the sink uses them in ``conclude``; otherwise empty."""
 
     tables: Mapping[str, str] = field(factory=dict)
-    """Tables of the target that receive the rows, each with its identity, such as a UUID; ``""`` if the database has
-    none. The engine keeps tables with published rows in ``SinkContext.published_to``. Empty for a sink that creates no
-    tables."""
+    """Tables of the target that receive the rows, each with its identity, such as a UUID, or ``""`` if the database has
+    none. The engine passes them to later calls in ``SinkContext.published_to``. Empty for a sink without tables."""
 
     shown: tuple[str, ...] = ()
     """Values passed to ``Sink.show`` as soon as the unit has ended; never part of a checkpoint."""

@@ -8,28 +8,28 @@ from seatunnel_core.stored_fields import Stored, required
 
 
 class FailureKind(enum.Enum):
-    """Kind of a failure; decides whether a retry may help."""
+    """Kind of a failure, which determines whether it is retried."""
 
     DATA = "data"
-    """A row, a file or a rule is invalid: a retry would have the same result."""
+    """A row, a file or a rule is invalid. A retry would have the same result."""
 
     USAGE = "usage"
     """An option or a location is invalid."""
 
     TRANSIENT = "transient"
-    """A worker, a network or a server failed: a retry may help."""
+    """A worker, a network or a server failed. A retry may help."""
 
     RESTART = "restart"
-    """A resource that the driver holds for its tasks is lost: only a restart of the pipeline may help."""
+    """A resource that the driver holds for its tasks was lost. Only a restart of the pipeline may help."""
 
     STORAGE = "storage"
     """The checkpoint storage failed."""
 
     JOB = "job"
-    """Any failure after which no pipeline of the job should continue."""
+    """A failure after which no pipeline of the job should continue."""
 
     BUG = "bug"
-    """An exception outside the error hierarchies."""
+    """An exception that is not one of the engine's errors."""
 
 
 @frozen(kw_only=True)
@@ -38,7 +38,7 @@ class Failure(Stored):
 
     kind: FailureKind
     message: str = required(loose=True)
-    """Complete message for the user, with source or sink, file, line and column as far as known."""
+    """Complete message for the user, with source or sink, file, line and column if known."""
 
     code: str = required("", loose=True)
     """Code of the error's class, for ``seatunnel help CODE``; empty for errors of other libraries."""

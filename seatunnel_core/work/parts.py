@@ -1,7 +1,7 @@
 """Large parts of an unbounded source's cursor: bytes that are stored once, as attachments.
 
-A checkpoint contains the name of the attachment instead: ``{"$attachment": "<SHA-256>"}``. An attachment is kept as
-long as its job, so every checkpoint and savepoint that refers to it can be restored.
+Checkpoints contain only the name of the attachment: ``{"$attachment": "<SHA-256>"}``. An attachment is kept as long as
+its job, so every checkpoint and savepoint that refers to it can be restored.
 """
 
 import re
@@ -13,7 +13,7 @@ from seatunnel_core.errors import StoredValueError
 _KEY = "$attachment"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BEGINNING = b"\0part\0"
-"""First bytes of an attachment with a part. An enumeration, which is JSON, never starts with them."""
+"""First bytes of an attachment that contains a part. An enumeration, which is JSON, never starts with them."""
 
 
 def is_part(attachment: bytes) -> bool:
@@ -29,7 +29,7 @@ def part_of(attachment: bytes) -> bytes:
 
 
 def attachment_of(part: bytes) -> bytes:
-    """Return the body of the attachment of a part."""
+    """Return the body of the attachment for a part."""
     return _BEGINNING + part
 
 
@@ -55,7 +55,7 @@ def without_parts(memory: Any, store: Callable[[bytes], str]) -> Any:
 
 
 def with_parts(memory: Any, get: Callable[[str], bytes]) -> Any:
-    """Return a stored cursor with its names replaced by the parts; ``get`` returns the part with a digest."""
+    """Return a stored cursor with its names replaced by the parts; ``get`` returns the part for a digest."""
     if isinstance(memory, Mapping) and memory.keys() == {_KEY}:
         return get(_digest(memory[_KEY]))
     return _mapped(memory, lambda value: with_parts(value, get))

@@ -1,4 +1,4 @@
-"""Selection of a sink's published output to roll back when its pipeline rewinds to an earlier checkpoint (rule R10)."""
+"""Selection of a sink's published output to roll back when a pipeline restores an earlier checkpoint (rule R10)."""
 
 from collections.abc import Mapping
 
@@ -7,15 +7,15 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Retraction:
-    """Published output of a sink that is rolled back when a pipeline returns to a base checkpoint (rule R10).
+    """Published output of a sink to roll back when its pipeline restores an earlier checkpoint, the base (rule R10).
 
-    Unit numbers are unique in the lineage of live checkpoints, so the base identifies the later output: units in
-    flight, units without a number in the base, and newer epochs. Committables in the base are kept: the start publishes
-    them.
+    Unit numbers are unique among live checkpoints, so the base determines which output is later: that of units in
+    flight, of units without a number in the base, and of newer epochs. Committables in the base are kept, because the
+    start publishes them.
     """
 
     epoch: int
-    """Epoch of the start that rolls back: output of this and later epochs is kept."""
+    """Epoch of the start that rolls back. Output of this and later epochs is kept."""
 
     base_epoch: int
     next_units: Mapping[int, int]
@@ -25,7 +25,7 @@ class Retraction:
     """Numbers of the units that run again, by source ordinal."""
 
     named: frozenset[str] = field(repr=False)
-    """IDs of the sink's committables in the base."""
+    """IDs of the committables in the base."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
         """Return True if the published output of a committable must be rolled back."""
@@ -35,10 +35,10 @@ class Retraction:
         return in_flight or epoch > self.base_epoch or unit >= self.next_units.get(source, unit + 1)
 
     def misses(self, committable_id: str) -> bool:
-        """Return True if a published committable proves that a checkpoint newer than the base existed and is missing.
+        """Return True if a published committable proves that a checkpoint after the base existed and is missing.
 
-        It was staged in the base's epoch or later, by a unit that the base does not know as finished. Older epochs
-        prove nothing: the user may have rewound the job and accepted their output.
+        This is so if a unit that the base does not contain as finished staged it in the base's epoch or later. Older
+        epochs prove nothing, because the user may have accepted their output in an earlier restore.
         """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)

@@ -1,4 +1,4 @@
-"""Work units, their attempts, and the identity of an attempt."""
+"""Work units and their attempts."""
 
 from attrs import frozen
 
@@ -11,7 +11,7 @@ class WorkUnit(Stored):
     """Splits of one source that one task reads, transforms and stages together."""
 
     number: int = required(least=1)
-    """Number from 1, unique in the lineage of live checkpoints. A crash may repeat it in a newer epoch."""
+    """Number from 1, unique among live checkpoints. After a crash, a newer epoch may use it again."""
 
     splits: tuple[Split, ...]
     """Splits in the order of the source's enumeration."""
@@ -23,13 +23,13 @@ class WorkUnit(Stored):
 
     @property
     def rows(self) -> int:
-        """Sum of the rows of the splits, as far as they are known."""
+        """Number of rows of the splits, as far as known."""
         return sum(split.rows for split in self.splits)
 
 
 @frozen(kw_only=True)
 class AttemptId(Stored):
-    """Identity of an attempt at a work unit. A result counts only for the expected attempt (rule R14)."""
+    """Identity of an attempt of a work unit. Only the result of the expected attempt counts (rule R14)."""
 
     unit: int
     """Number of the work unit; unique within its source."""
@@ -38,19 +38,19 @@ class AttemptId(Stored):
     """Epoch that dispatched the attempt."""
 
     number: int
-    """Number from 1, incremented with every retry of the unit in this epoch."""
+    """Number from 1, which increases with every retry of the unit in this epoch."""
 
 
 @frozen(kw_only=True)
 class UnitAttempt:
-    """An attempt at a work unit, dispatched to Spark and retried as a whole."""
+    """An attempt of a work unit, which Spark runs as a whole."""
 
     unit: WorkUnit
     epoch: int
     """Epoch that dispatches the attempt; part of every staged name."""
 
     number: int
-    """Number from 1, incremented with every retry of the unit in this epoch."""
+    """Number from 1, which increases with every retry of the unit in this epoch."""
 
     @property
     def id(self) -> AttemptId:

@@ -8,7 +8,7 @@ from seatunnel_core.work.vertex_work import VertexWork
 
 
 class VertexMeter:
-    """Stopwatch that runs for one vertex at a time. One thread writes at a time; any thread may read."""
+    """Stopwatch that measures one vertex at a time. One thread writes at a time; any thread may read."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -20,7 +20,7 @@ class VertexMeter:
         self._rows_out: Counter[str] = Counter()
 
     def enter(self, vertex: str) -> None:
-        """Charge the following time to a vertex; to none if the name is empty."""
+        """Attribute the following time to a vertex, or to none if the name is empty."""
         now = self._clock()
         at, since = self._at
         self._at = vertex, now
@@ -28,7 +28,7 @@ class VertexMeter:
             self._busy_s[at] += now - since
 
     def leave(self) -> None:
-        """Stop charging time to a vertex."""
+        """Stop attributing time to a vertex."""
         self.enter("")
 
     def took(self, vertex: str, rows: int) -> None:
@@ -40,7 +40,7 @@ class VertexMeter:
         self._rows_out[vertex] += rows
 
     def work(self, behind: Mapping[str, frozenset[str]]) -> dict[str, VertexWork]:
-        """Return the work of each vertex, up to now; ``behind`` lists the downstream vertices of each vertex."""
+        """Return the work of each vertex so far; ``behind`` lists the downstream vertices of each vertex."""
         (at, since), now = self._at, self._clock()
         busy_ms = {name: 1000 * seconds for name, seconds in dict(self._busy_s).items()}
         if at:

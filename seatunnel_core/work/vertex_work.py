@@ -1,4 +1,4 @@
-"""Rows and task time by vertex of a pipeline, which show the bottleneck."""
+"""Rows and task time of each vertex of a pipeline, to find the bottleneck."""
 
 from attrs import frozen
 

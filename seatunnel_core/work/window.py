@@ -1,4 +1,4 @@
-"""Cursors and windows of incremental reads: the progress of a source, and its next increment."""
+"""Cursors and windows of incremental reads: the position of a source, and its next increment."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,17 @@ from seatunnel_core.stored_fields import Stored, added, required
 
 @frozen(kw_only=True)
 class Cursor(Stored):
-    """Progress of a source: rows up to ``value`` are delivered and not read again.
+    """Position of a source: rows up to ``value`` have been delivered.
 
-    Rows up to ``value`` may still arrive. Rows from ``since`` on are read again and deduplicated by their digests; new
-    rows below ``since`` are too late.
+    Further rows up to ``value`` may arrive late. So rows from ``since`` on are read again and deduplicated by their
+    digests. New rows below ``since`` are not read.
     """
 
     value: str
-    """Largest value of the cursor column read so far, in the source's notation."""
+    """Largest value of the cursor column so far, in the notation of the source."""
 
     since: str | None = None
-    """Value from which rows are read again; ``None`` to read none up to ``value`` again."""
+    """Value from which rows are read again; ``None`` to read only rows above ``value``."""
 
     delivered: frozenset[str] = frozenset()
     """Digests of all rows from ``since`` to ``value`` that existed when the increment was planned."""
@@ -33,7 +33,7 @@ class Cursor(Stored):
 
     @classmethod
     def from_record(cls, record: Any) -> "Cursor":
-        """Restore a cursor from the value returned by ``record``."""
+        """Return the cursor from its ``record``."""
         zone = stored.has(record, "since")
         return cls(
             value=stored.text(record, "value"),
@@ -47,7 +47,7 @@ class Window(Stored):
     """One increment of a source: the rows after ``after``, up to ``upto``. Fixed for the lifetime of its job."""
 
     reads: Mapping[str, str] = required(path=True)
-    """Data that is read and the cursor column, as options of the source: a cursor is valid only for them."""
+    """Options that define the data and the cursor column. A cursor is valid only for the same options."""
 
     after: Cursor | None = added(None, omitted=True)
     """End of the previous increment; ``None`` for the first one."""
@@ -62,6 +62,6 @@ class Window(Stored):
 
     @property
     def fresh(self) -> frozenset[str]:
-        """Digests from ``upto.since`` on that are not delivered yet."""
+        """Digests from ``upto.since`` on that were not delivered yet."""
         known = frozenset() if self.after is None else self.after.delivered
         return frozenset() if self.upto is None else self.upto.delivered - known

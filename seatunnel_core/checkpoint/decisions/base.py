@@ -49,13 +49,11 @@ class RestoreRequest:
 
     saved: frozenset[str] = frozenset()
     """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
-    because it was applied after the restored checkpoint.
-    """
+    because it was applied after the restored checkpoint."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
     """Differences between earlier options of each sink and the current ones, oldest first: the first epoch of the
-    earlier options, and a description (empty if they are equal).
-    """
+    earlier options, and a description (empty if they are equal)."""
 
     requires_known: bool = False
     """True if the restored checkpoint must contain all output that is published according to the targets."""
@@ -100,8 +98,7 @@ class Base:
 
     rewind: Rewind | None = None
     """Treatment of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint and no
-    rollback was requested.
-    """
+    rollback was requested."""
 
     @property
     def ref(self) -> CheckpointRef | None:

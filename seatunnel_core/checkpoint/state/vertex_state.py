@@ -34,8 +34,7 @@ class SourceState(Stored):
 
     memory: Mapping[str, Any] | None = may_lack(None)
     """Cursor for the next poll of an unbounded source, as JSON values. ``None`` for a bounded source, and before the
-    enumeration exists.
-    """
+    enumeration exists."""
 
     def record(self) -> dict[str, Any]:
         """Return the JSON values; fields of unbounded sources are omitted for a bounded source."""
@@ -88,8 +87,7 @@ class SinkState(Stored):
 
     prepared_in: int = may_lack(0, omitted=True)
     """Newest epoch known to have prepared the target, or 0. A later start rejects a target without traces of that epoch
-    (R8).
-    """
+    (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
@@ -125,8 +123,7 @@ class VertexStates:
     sinks: Mapping[str, SinkState] = field(factory=dict)
     retracting: CheckpointRef | None = None
     """Checkpoint to roll back to; ``None`` without a rollback. It stays set until the first checkpoint after the
-    restore point is stored, because the rollback may be incomplete before (R10).
-    """
+    restore point is stored, because the rollback may be incomplete before (R10)."""
 
     @classmethod
     def at_start(cls, topology: Topology) -> "VertexStates":

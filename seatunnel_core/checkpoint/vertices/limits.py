@@ -45,8 +45,7 @@ class Limits:
 
     interval_bytes_per_ms: int = 64 * 1024
     """Bytes that a slow processor reads per millisecond. They limit the size of work units for a checkpoint interval:
-    a checkpoint only commits finished units, so units must be able to finish within the interval.
-    """
+    a checkpoint only commits finished units, so units must be able to finish within the interval."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
     """Minimum of that limit, because a file sink writes at least one file per unit."""
