@@ -285,7 +285,6 @@ def _seats_of(old: Manifest) -> Manifest:
 
 
 def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
-    """Return the names of the sinks with the same target as in the old job."""
     last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
     return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
 

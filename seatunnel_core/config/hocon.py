@@ -200,7 +200,6 @@ class _Parser(TokenReader):
         return True
 
     def _separator(self, closing: str) -> None:
-        """Skip a field separator: a comma, a line end, or both."""
         kind, text, offset = self.tokens[self.at]
         line_ended = False
         while kind in ("space", "newline"):

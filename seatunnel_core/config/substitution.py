@@ -249,7 +249,6 @@ class _Resolver:
         return value
 
     def _measured(self, value: Value) -> tuple[int, int]:
-        """Return the weight and the nesting depth of a value."""
         if isinstance(value, Scalar):
             return 1 + len(value.text) // 16, 0
         known = self.measures.get(id(value))
@@ -337,7 +336,6 @@ def _leads_to(node: Node, root: Object) -> bool:
 
 
 def _refers(node: Node) -> bool:
-    """Return True if a value contains a substitution."""
     if isinstance(node, Object):
         return any(_refers(value) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

@@ -84,7 +84,6 @@ def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: l
 
 
 def _give_up(doors: selectors.BaseSelector, failures: list[tuple[str, Exception]], connect_s: float) -> None:
-    """Close connections that have taken too long."""
     now = time.monotonic()
     for key in list(doors.get_map().values()):
         if now >= key.data.until:

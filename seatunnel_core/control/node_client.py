@@ -137,7 +137,6 @@ class NodeClient(ABC):
         return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
 
     def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-        """Return the error for a cluster with no responding member."""
         reasons = [
             f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
             for member, error in failures

@@ -115,7 +115,6 @@ def findings(found: Findings) -> Record:
 
 
 def _named(found: Any, *names: str) -> Record:
-    """Return attributes by name, as JSON values."""
     return {name: _plain(getattr(found, name)) for name in names}
 
 

@@ -31,7 +31,6 @@ def connected(graph: Graph) -> tuple[PipelineShape, ...]:
 
 
 def _roots(graph: Graph) -> list[int]:
-    """Return a representative vertex of each vertex's component."""
     parent = list(range(len(graph.vertices)))
 
     def find(index: int) -> int:

@@ -140,7 +140,6 @@ def _dag(job: PlannedJob) -> dict[str, Any]:
 
 
 def _nodes(pipeline: PlannedPipeline) -> list[tuple[str, str, str, tuple[str, ...]]]:
-    """Return kind, name, plugin and inputs of each vertex."""
     return [
         *(("source", node.name, node.source.identifier, ()) for node in pipeline.sources),
         *(("transform", node.name, node.transform.identifier, node.inputs) for node in pipeline.transforms),

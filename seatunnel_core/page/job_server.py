@@ -147,7 +147,6 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _knows_key(self) -> bool:
-        """Return True if the request has the key; otherwise reject it."""
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)

@@ -117,7 +117,6 @@ def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
-    """Merge groups that have members in the same set of ``together``."""
     found = list(groups)
     for names in together:
         touched = [group for group in found if group & names]

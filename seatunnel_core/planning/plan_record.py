@@ -111,7 +111,6 @@ def _value(key: str, value: Any, *, secret: bool) -> str:
 
 
 def _masked(value: Any) -> Any:
-    """Return a value with all secrets in it masked."""
     if isinstance(value, dict):
         return {str(key): HIDDEN if is_secret_place((str(key),)) else _member(str(key), value[key]) for key in value}
     return [_masked(each) for each in value] if isinstance(value, list | tuple) else value

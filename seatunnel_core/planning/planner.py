@@ -228,7 +228,6 @@ def _lacks_variable(written: Block, problems: Problems) -> bool:
 
 
 def _reported_variable(problems: Problems) -> bool:
-    """Return True if a variable without a value was reported."""
     return any("the variable ${" in problem.message for problem in problems.found)
 
 

@@ -168,7 +168,6 @@ def sums(pipelines: Sequence[PipelineView]) -> str:
 
 
 def _in_short(failure: str) -> str:
-    """Return the beginning of a failure message for a ``repr``, or ``""``."""
     if not failure:
         return ""
     first = failure.splitlines()[0]

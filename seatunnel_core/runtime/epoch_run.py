@@ -87,7 +87,6 @@ class EpochRun:
         self._actions = self._action_table(planner)
 
     def _action_table(self, planner: Planner) -> Mapping[type[Command], Callable[[Any], None]]:
-        """Return the handler of each command and notice."""
         return {
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,

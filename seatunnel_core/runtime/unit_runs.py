@@ -85,7 +85,6 @@ class UnitRuns:
         )
 
     def _progressed(self, order: commands.RunUnit, work: Mapping[str, VertexWork]) -> None:
-        """Count the progress that a running unit has made since its last report."""
         key = order.task, order.attempt.id
         if key in self._on_spark:
             self._count(key, work)

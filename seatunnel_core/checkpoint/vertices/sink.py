@@ -175,7 +175,6 @@ class SinkVertex:
     # Publishing.
 
     def _complete(self, checkpoint_id: int) -> None:
-        """Publish the output of a completed checkpoint."""
         contained = [entry for entry in self._waiting.values() if entry.after < checkpoint_id]
         for entry in contained:
             del self._waiting[entry.committable.id]

@@ -43,7 +43,6 @@ def for_terminal(text: str) -> str:
 
 
 def _listed(row: str) -> str:
-    """Convert a row of an options table to a list item."""
     _, names, kind, default, meaning, _ = (cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip()))
     need = default if default.startswith("**required**") or not default else f"default {default}"
     return f"* {names.replace('<br>', ', ')} ({', '.join(part for part in (kind, need) if part)}): {meaning}\n"

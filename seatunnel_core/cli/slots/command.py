@@ -90,7 +90,6 @@ def _require_unused(slot: ReplicationSlot) -> None:
 
 
 def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
-    """Raise ``UsageError`` if the slot may only be dropped with ``--force``."""
     slot = found.slot
     if slot.exists and not slot.is_created:
         raise UsageError(

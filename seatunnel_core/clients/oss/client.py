@@ -76,7 +76,6 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
 
 
 def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
-    """Return the endpoint with its scheme, by default https."""
     written = (configuration.get(ENDPOINT) or "").rstrip("/")
     if not written and configuration.get(REGION):
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
