@@ -43,7 +43,7 @@ class _Form:
 
     least: int = 0
     inlined: bool = False
-    """True if the record contains the members of the ``Stored`` object instead of the object."""
+    """True if the members of the ``Stored`` object are members of the record itself."""
 
 
 def added(
@@ -77,7 +77,7 @@ def required(
         path: True if its strings may be file names.
         loose: True if its strings may contain lone surrogates, as in messages with file names.
         least: Minimum value of a number.
-        inlined: True if the record contains the members of its ``Stored`` object instead of the object.
+        inlined: True if the members of its ``Stored`` object are members of the record itself.
         **more: Further arguments of ``attrs.field``.
     """
     return field(default=default, metadata={_KEY: _Form(path=path, loose=loose, least=least, inlined=inlined)}, **more)

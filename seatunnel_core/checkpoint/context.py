@@ -50,7 +50,7 @@ class PipelineContext:
         self.sinks = sinks
 
     def enter(self, phase: Phase) -> None:
-        """Set the phase of the pipeline; the transition table must allow it. Change the phase only with this."""
+        """Set the phase, which the transition table must allow. Only this method may change the phase."""
         assert phase in NEXT[self.phase], f"no transition from {self.phase} to {phase} exists"
         self.phase = phase
 

@@ -253,7 +253,7 @@ class KeptValues:
 
     folder: Path
     problems: Problems = field(repr=False)
-    """Problems to which errors in the files are reported, and a warning if other users may read a file that is used."""
+    """Collector of errors in the files, and of a warning if other users may read a file that is used."""
 
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 

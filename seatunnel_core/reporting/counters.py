@@ -76,7 +76,7 @@ class Flow:
 
 
 def vertices(progress: PipelineProgress) -> dict[str, Moved]:
-    """Return the totals of each source and of each sink, if there are several of the kind."""
+    """Return the totals of each source if there are several, and of each sink if there are several."""
     return {
         name: moved
         for of_kind in (progress.by_source, progress.by_sink)

@@ -98,7 +98,7 @@ class PipelineMetrics(PipelineView):
     """Number of starts from a stored checkpoint, including restarts."""
 
     vertices: Mapping[str, VertexMetrics] = field(factory=dict)
-    """Metrics of each source and of each sink by name, if there are several of the kind."""
+    """Metrics of the sources by name if there are several, and of the sinks if there are several."""
 
     failures: Mapping[str, int] = field(factory=dict)
     """Number of failures of the pipeline by kind, including those after which it restarted."""

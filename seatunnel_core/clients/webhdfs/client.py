@@ -240,7 +240,7 @@ def _webhdfs(answer: requests.Response) -> Iterator[None]:
 
 @define
 class _LostDataNodes:
-    """DataNodes that were recently unreachable, which requests exclude.
+    """Recently unreachable DataNodes, to be excluded from requests.
 
     The NameNode detects a dead DataNode only after ten minutes. Until then it directs clients to the nearest one, which
     may be dead.
