@@ -1,1 +1,1 @@
-"""Rows in Arrow: schemas, types, row kinds, and values that do not fit their type."""
+"""Rows in Arrow: schemas, types, row kinds, and values that do not match their type."""

@@ -50,7 +50,7 @@ class TableSchema:
     """Comment on the table."""
 
     root: str | None = None
-    """Parent table of a child table, whose rows are elements of lists in the parent's rows; otherwise ``None``."""
+    """Parent table of a child table, which contains the elements of lists in the parent's rows; otherwise ``None``."""
 
     @property
     def unique_key(self) -> tuple[str, ...]:
@@ -59,29 +59,26 @@ class TableSchema:
 
 
 _DIGITS = 10
-"""Number of digits of a row number, so that positions of one transaction sort as strings."""
+"""Number of digits of a row number. With a fixed number of digits, positions in a transaction sort as strings."""
 
 
 @frozen(kw_only=True)
 class OriginColumns:
-    """Time and position of the change of each row, by column; all null for rows read from a table."""
+    """Times and positions of the changes of rows, by column. All are null for rows read from a table."""
 
     times: pa.Int64Array = field(repr=False)
     commits: pa.Array = field(repr=False)
-    """Position of the transaction in the log, as a string that sorts in log order."""
+    """Log position of the transaction, as a string that sorts in log order."""
 
     numbers: pa.Int64Array = field(repr=False)
     """Number of the row among the rows of its table in the transaction, from 1."""
 
 
 class Origins:
-    """Time and position of the change of each row, computed when they are needed.
-
-    All are null for rows read from a table instead of a log.
-    """
+    """Times and positions of the changes of rows, computed when needed. All are null for rows read from a table."""
 
     def __init__(self, compute: Callable[[], OriginColumns]) -> None:
-        """Defer ``compute``, which returns one value for each row."""
+        """Create from a function that returns a value for each row. It is called when needed."""
         self._compute = compute
 
     @property
@@ -90,7 +87,7 @@ class Origins:
         return self._columns.times
 
     def positions(self) -> pa.StringArray:
-        """Return the position of each row: the transaction's position, then the row's number in it, zero-padded."""
+        """Return the position of each row: its transaction's position and its zero-padded number in the transaction."""
         numbers = pc.utf8_lpad(self._columns.numbers.cast(pa.string()), _DIGITS, "0")
         return pc.binary_join_element_wise(self._columns.commits.cast(pa.string()), numbers, ":")
 
@@ -99,7 +96,7 @@ class Origins:
         return self._with(lambda values: values.filter(mask))
 
     def slice(self, start: int, length: int | None) -> "Origins":
-        """Return the origins of consecutive rows; ``None`` for all from ``start``."""
+        """Return the origins of consecutive rows; ``None`` for all rows from ``start``."""
         return self._with(lambda values: values.slice(start, length))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Operations on the columns of schemas and batches: select, rename, add, replace; and on absent values."""
+"""Operations on the columns of schemas and batches (select, rename, add, replace), and on absent values."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from seatunnel_core.rows.types import is_text, type_name
 
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
-    """Raise ``TransformError`` if a name is not a column of the schema."""
+    """Raise TransformError if a name is not a column of the schema."""
     known = set(schema.columns.names)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -24,7 +24,7 @@ def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> No
 
 
 def check_new(transform: str, names: Iterable[str], schema: TableSchema, option: str) -> None:
-    """Raise ``TransformError`` if a name is already a column of the schema."""
+    """Raise TransformError if a name is already a column of the schema."""
     present = set(schema.columns.names)
     taken = [name for name in names if name in present]
     if taken:
@@ -35,7 +35,7 @@ def check_new(transform: str, names: Iterable[str], schema: TableSchema, option:
 
 
 def check_text(transform: str, name: str, schema: TableSchema) -> None:
-    """Raise ``TransformError`` unless the column exists and has type string."""
+    """Raise TransformError unless the column exists and is a string column."""
     check_known(transform, (name,), schema)
     kind = schema.columns.field(name).type
     if not is_text(kind):
@@ -46,12 +46,12 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
 
 
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
-    """Return the schema with other columns, without keys that have lost a column."""
+    """Return the schema with other columns. Keys that have lost a column are removed."""
     return with_names(schema, columns, {name: name for name in columns.names})
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """Return the schema with new columns; keys are kept if ``names``, new names by old name, contains their columns."""
+    """Return the schema with other columns. Keys are kept if ``names`` (new by old name) contains their columns."""
 
     def whole(key: tuple[str, ...]) -> bool:
         return all(name in names for name in key)
@@ -70,12 +70,12 @@ def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]
 
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
-    """Return the schema with further columns, which are appended or replace columns of the same name."""
+    """Return the schema with columns that are appended or replace columns with the same name."""
     return evolve(schema, columns=with_fields(schema.columns, outputs))
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """Return the columns with ``outputs`` appended, or in place of columns of the same name."""
+    """Return the columns with ``outputs`` appended, or replacing columns with the same name."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
@@ -104,7 +104,7 @@ def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
 
 
 def sliced(batch: Batch, start: int, length: int | None) -> Batch:
-    """Return consecutive rows, with their kinds, ``absent`` and ``origins``; ``None`` for all from ``start``."""
+    """Return consecutive rows with their kinds, ``absent`` and ``origins``; ``None`` for all rows from ``start``."""
     kinds = None if batch.kinds is None else batch.kinds.slice(start, length)
     absent = each_absent(batch.absent, lambda of: of.slice(start, length))
     origins = None if batch.origins is None else batch.origins.slice(start, length)
@@ -112,25 +112,25 @@ def sliced(batch: Batch, start: int, length: int | None) -> Batch:
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
-    """Return the rows for which the mask is true, and count the others as bad rows."""
+    """Return the rows for which the mask is true, and count all others as bad rows."""
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)
 
 
 def each_absent(
     masks: Mapping[str, pa.BooleanArray], change: Callable[[pa.BooleanArray], pa.BooleanArray]
 ) -> dict[str, pa.BooleanArray]:
-    """Return the masks after a selection of rows."""
+    """Apply a selection of rows to each mask of absent values."""
     changed = {name: change(mask) for name, mask in masks.items()}
     return {name: mask for name, mask in changed.items() if mask.true_count}
 
 
 def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of absent values of the remaining columns; ``names`` are the new names by old name."""
+    """Return the masks of absent values for the remaining columns; ``names`` maps old to new names."""
     return {names[name]: mask for name, mask in batch.absent.items() if name in names}
 
 
 def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> None:
-    """Raise ``RowError`` for an absent value; with ``only_new_rows``, accept it in deleted and old rows."""
+    """Raise RowError for an absent value; with ``only_new_rows``, it is accepted in deleted and old rows."""
     for name, mask in batch.absent.items():
         if only_new_rows and batch.kinds is not None:
             mask = pc.and_(mask, are_new(batch.kinds))
@@ -144,7 +144,7 @@ def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
 
 
 def unknown_value(who: str, column: str, row: str) -> str:
-    """Return the message for an absent value that is needed."""
+    """Return the message about an absent value that is required."""
     return (
         f"{who}: column {column!r}, {row}: the change does not contain its value, which is needed here. Let the "
         "database log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in MySQL and MariaDB with "

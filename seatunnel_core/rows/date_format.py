@@ -8,7 +8,7 @@ _JAVA_PATTERNS = (
 
 
 def strptime_format(java: str) -> str:
-    """Convert Java's date pattern to ``strptime`` directives; raise ``SourceError`` for unsupported letters."""
+    """Convert Java's date pattern to ``strptime`` directives. Raise SourceError for unsupported letters."""
     found = java.replace("'", "")
     for letters, directive in _JAVA_PATTERNS:
         found = found.replace(letters, directive)

@@ -1,4 +1,4 @@
-"""The ``defaultValue`` of columns, and the marker for the current time of a job."""
+"""``defaultValue`` of columns, and the placeholder for the current time of a job."""
 
 import enum
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Moment(enum.Enum):
 
 
 def default_values(columns: Sequence[Column]) -> dict[str, Any]:
-    """Return the default values of columns by name; raise ``ValueError`` if one does not have its column's type."""
+    """Return the default values of columns by name. Raise ValueError if a value does not match its column's type."""
     found = {}
     for column in columns:
         if column.default is not None:
@@ -31,7 +31,7 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """Convert a default value for Arrow, or raise ``ValueError``; ``Moment.NOW`` for ``CURRENT_DATE`` and the like."""
+    """Convert a default value for Arrow, and ``CURRENT_DATE`` and similar to ``Moment.NOW``, or raise ValueError."""
     current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
         kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
     )

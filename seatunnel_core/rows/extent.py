@@ -1,7 +1,7 @@
 """Range of dates and times in rows: the years 1 to 9999, and times within one day.
 
-Arrow, databases and files have larger ranges. Sources reject rows with a value out of range, which would be changed or
-raise an exception downstream.
+Arrow, databases and files have larger ranges. Sources reject rows with values out of range, because these would be
+changed or raise an exception downstream.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, which rows do
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return a mask of values out of range, including arrays with such an element; ``None`` if there are none."""
+    """Return a mask of values that are out of range or contain such a value; ``None`` if there are none."""
     if of.is_list(values.type):
         return _beyond_in_lists(values)
     limits = _limits(values.type)
@@ -46,7 +46,7 @@ def _beyond_in_lists(values: pa.Array) -> pa.Array | None:
 
 
 def shown(value: pa.Scalar) -> str:
-    """Return a value as a string, even if Python cannot represent it."""
+    """Format a value, even if Python cannot represent it."""
     if of.is_time(value.type) and value.is_valid:
         return _clock(value.value, _PARTS[value.type.unit])
     try:
@@ -57,7 +57,7 @@ def shown(value: pa.Scalar) -> str:
 
 
 def _clock(number: int, per_second: int) -> str:
-    """Return a time, which may be ``24:00:00`` or later, as a string."""
+    """Format a time, which may be ``24:00:00`` or later."""
     seconds, parts = divmod(abs(number), per_second)
     minutes, hours = seconds // 60 % 60, seconds // 3600
     fraction = f".{parts * 1_000_000 // per_second:06d}" if parts else ""
@@ -65,7 +65,7 @@ def _clock(number: int, per_second: int) -> str:
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
-    """Return the first out-of-range value of these types, even if it is nested; ``None`` if there is none."""
+    """Return the first out-of-range value of these types, at any depth; ``None`` if there is none."""
     if not _has_limits(values.type):
         return None
     if not of.is_nested(values.type):

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 
 def java_moments(moments: Any) -> pa.Array:
-    """Return times and timestamps as formatted by Java's ``toString``: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
+    """Format times and timestamps like Java's ``toString``: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
     if pa.types.is_timestamp(moments.type):
         moments = pc.cast(moments, pa.timestamp("us"))
     texts = pc.replace_substring(pc.cast(moments, pa.string()), pattern=" ", replacement="T")
@@ -16,7 +16,7 @@ def java_moments(moments: Any) -> pa.Array:
 
 
 def java_text(number: float, *, single: bool = False) -> str:
-    """Return a number as formatted by Java's ``Double.toString`` or, with ``single``, ``Float.toString``."""
+    """Format a number like Java's ``Double.toString`` or, with ``single``, ``Float.toString``."""
     if number != number or number in (float("inf"), float("-inf")):
         return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
     text = pa.scalar(number, pa.float32()).cast(pa.string()).as_py() if single else repr(number)

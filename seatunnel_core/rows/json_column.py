@@ -18,14 +18,14 @@ from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 _LEAST, _MOST = 1e-4, 1e15
-"""Range in which Python and Arrow format floating-point numbers alike, without an exponent, except for integers."""
+"""Range in which Python and Arrow format floating-point numbers equally, without an exponent, except integers."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
 """Limit below which integers keep all digits, by the number of bits of the floating-point type."""
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """Return an Arrow array without ``pa.array``, which imports pandas if it is installed; that takes a second."""
+    """Return an Arrow array without ``pa.array``, which imports pandas if it is installed. This would take a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -36,10 +36,10 @@ _FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
-    """Return each row as a JSON object. A decimal is a number with all digits.
+    """Return each row as a JSON object. A decimal is a number with all its digits.
 
     Raises:
-        RowError: A value cannot be written as JSON; the message contains the column.
+        RowError: A value cannot be represented in JSON. The message contains the column.
     """
     if not rows.num_columns:
         return _array(["{}" + line_end] * rows.num_rows)
@@ -55,9 +55,10 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
 
 
 class _Object:
-    """Builder of one object per row: columns of strings, and the constant strings between them.
+    """Builds one object per row from columns of strings and from constant strings between them.
 
-    To copy each character once, nested objects are not built separately, and quotes are part of the constant strings.
+    Nested objects are not built separately, and quotes are part of the constant strings, so that each character is
+    copied only once.
     """
 
     def __init__(self) -> None:
@@ -109,10 +110,10 @@ def _name(column: pa.Field, number: int) -> str:
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
-    """Return strings joined from parts, ten times as fast as Arrow's ``binary_join_element_wise``.
+    """Return strings joined from parts. Ten times as fast as Arrow's ``binary_join_element_wise``.
 
-    ``order`` has the numbers of the parts, counted through all arrays, in output order. ``begins`` has the index in
-    ``order`` at which each string begins, followed by the end of the last one.
+    ``order`` contains the numbers of the parts, counted over all arrays, in output order. ``begins`` contains the index
+    in ``order`` at which each string begins, followed by the end of the last string.
     """
     taken = pa.concat_arrays(parts).take(pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)]))
     _, offsets, data = taken.buffers()
@@ -121,7 +122,7 @@ def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[An
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """Return one string for each value, ``null`` for a null."""
+    """Return a string for each value, ``null`` for nulls."""
     kind = array.type
     made = next((make for matches, make in _MAKERS if matches(kind)), _one_by_one)
     return made(array).fill_null(_NULL)
@@ -165,14 +166,14 @@ def _point_zero(whole: NDArray[Any]) -> pa.Array:
 
 
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
-    """Return the values in the buffer of an array, which may be larger than the values, or empty if all are null."""
+    """Return the values in the buffer of an array. The buffer may have further values, or be empty if all are null."""
     if not count:
         return np.empty(0, kind)
     return np.frombuffer(array.buffers()[1], kind, count, array.offset * np.dtype(kind).itemsize)
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the strings, and for the selected values the results of ``make``."""
+    """Return the strings, with the results of ``make`` for the selected values."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -187,7 +188,7 @@ def _mask(bits: NDArray[Any]) -> pa.Array:
 
 
 def _bits(array: pa.Array) -> NDArray[Any]:
-    """Return booleans as a numpy array; there must be no nulls."""
+    """Return booleans without nulls as a NumPy array."""
     return np.frombuffer(array.cast(pa.uint8()).buffers()[1], np.uint8)[: len(array)].astype(bool)
 
 
@@ -244,12 +245,12 @@ def _timestamp(array: pa.Array) -> pa.Array:
 
 
 def _must_be_of_python(array: pa.Array) -> None:
-    """Raise ``OverflowError`` for a year before 1 or after 9999, as Python does."""
+    """Raise OverflowError for a year before 1 or after 9999, like Python."""
     pc.min_max(array).as_py()
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the strings without zero fractions of a second."""
+    """Remove zero fractions of a second from strings."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:
@@ -279,19 +280,19 @@ def _map(array: pa.Array) -> pa.Array:
 
 
 def _held(array: pa.Array, values: pa.Array) -> pa.Array:
-    """Return the elements of an array of lists, which may be a slice of a larger array."""
+    """Return the elements of an array of lists. The array may be a slice of a larger array."""
     begin = array.offsets[0].as_py()
     return values.slice(begin, array.offsets[-1].as_py() - begin)
 
 
 def _offsets(array: pa.Array) -> NDArray[Any]:
-    """Return the start of each list among the elements, and the end of the last one."""
+    """Return the start of each list among the elements, followed by the end of the last list."""
     found = _numbers(array, "i4", len(array) + 1)
     return found.astype(np.int64) - int(found[0])
 
 
 def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.Array:
-    """Return lists of elements with one or more parts each, with commas between the elements."""
+    """Return lists of elements with commas between them. Each element consists of one or more parts."""
     begins = _offsets(array)
     lengths = np.diff(begins)
     missing = ~_bits(array.is_valid())
@@ -312,7 +313,7 @@ def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.
 
 
 def _repeats(array: pa.Array, keys: pa.Array) -> bool:
-    """Return True if a map has a duplicate key; Python would keep the last value."""
+    """Return True if a map has a duplicate key, for which Python would keep only the last value."""
     lengths = np.diff(_offsets(array))
     if not len(lengths) or lengths.max() < 2:
         return False
@@ -336,7 +337,7 @@ _QUOTED: tuple[_Maker, ...] = (
     (lambda kind: kind == pa.time64("us"), _time),
     (_is_utc, _timestamp),
 )
-"""Types that are quoted and need no escapes."""
+"""Types with values that are quoted and need no escapes."""
 
 _MAKERS: tuple[_Maker, ...] = (
     (pa.types.is_string, _string),

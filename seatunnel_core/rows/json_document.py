@@ -9,7 +9,7 @@ from seatunnel_core.rows.written_decimal import WrittenDecimal, decoders
 
 
 class Number(float):
-    """A number with a decimal point in its original notation, so that a decimal keeps its digits."""
+    """A number with a decimal point that keeps its original notation, so that a decimal keeps its digits."""
 
     text: str
 
@@ -26,10 +26,10 @@ class Number(float):
 
 
 def parsed(text: str | bytes) -> Any:
-    """Parse a JSON document; objects with duplicate keys are ``RepeatedKeys``.
+    """Parse a JSON document. Objects with duplicate keys become ``RepeatedKeys``.
 
     Raises:
-        ValueError: The document is not JSON; the message contains the position.
+        ValueError: The document is not JSON. The message contains the position.
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -39,7 +39,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def exact(document: Any) -> Any:
-    """Return a document in which each ``Number`` is replaced by a decimal, so that all digits are compared."""
+    """Replace each ``Number`` in a document with a decimal, so that all digits are compared."""
     if isinstance(document, dict):
         found = {name: exact(part) for name, part in document.items()}
         return RepeatedKeys(found, document.repeated) if isinstance(document, RepeatedKeys) else found
@@ -57,7 +57,7 @@ _decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pai
 
 @cache
 def compiled(path: str) -> Any:
-    """Compile a path for ``found``; raise ``ValueError`` with the reason if it is invalid."""
+    """Compile a path for ``found``. Raise ValueError with the reason if it is invalid."""
     import jsonpath
 
     try:
@@ -67,7 +67,7 @@ def compiled(path: str) -> Any:
 
 
 def keys_of(document: Any) -> str:
-    """Return the structure of a document for a message: its keys, but not its values."""
+    """Return the keys of a document for a message, without its values."""
     if isinstance(document, Mapping):
         shown = ", ".join(str(key) for key in list(document)[:12]) or "nothing"
         return f"an object with {shown}" + (", …" if len(document) > 12 else "")
@@ -77,7 +77,7 @@ def keys_of(document: Any) -> str:
 
 
 def found(path: str, document: Any) -> list[Any]:
-    """Return all values at a path; raise ``ValueError`` if it is invalid."""
+    """Return all values at a path. Raise ValueError if the path is invalid."""
     steps = _steps(path)
     if steps is None or not isinstance(document, (dict, list)):  # a string would be parsed
         return list(compiled(path).findall(document))
@@ -98,7 +98,7 @@ def is_single(path: str) -> bool:
 
 @cache
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """Return the steps of a path of names and indexes, otherwise ``None``; twenty times as fast as the package."""
+    """Return the steps of a path of names and indexes; ``None`` for others. Twenty times as fast as the package."""
     selectors = [each for segment in getattr(compiled(path), "segments", ()) for each in segment.selectors]
     if not is_single(path):
         return None
@@ -116,10 +116,10 @@ def _child(document: Any, step: str | int) -> Any:
 
 @cache
 def divided(path: str) -> tuple[str | None, str, str]:
-    """Divide a path at its last part that may select several values.
+    """Split a path at its last part that may select several values.
 
-    Return the path to their container, the path to each of them, and the remaining path; the first is ``None`` if the
-    path selects at most one value.
+    Return the path of their container, the path to each of them, and the remaining path. The first one is ``None`` if
+    the path selects at most one value.
     """
     segments = [str(segment) for segment in compiled(path).segments]
     several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]

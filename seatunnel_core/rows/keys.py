@@ -14,7 +14,7 @@ _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_IN
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of the key in ``primaryKey``, if any; raise ``ValueError`` for a column not in ``names``."""
+    """Return the columns of the key in ``primaryKey``, if any. Raise ValueError for a column not in ``names``."""
     if not block:
         return ()
     if not isinstance(block, Mapping):
@@ -27,13 +27,13 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def primary_key_name(block: Any) -> str | None:
-    """Return the name of the primary key in ``primaryKey``; ``None`` if it has none."""
+    """Return the name of the primary key in ``primaryKey``; ``None`` without a name."""
     name = block.get("name") if isinstance(block, Mapping) else None
     return None if name is None else str(name)
 
 
 def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
-    """Return the keys of ``constraintKeys``; raise ``ValueError`` for a column not in ``names``."""
+    """Return the keys of ``constraintKeys``. Raise ValueError for a column that is not in ``names``."""
     if not keys:
         return ()
     if not isinstance(keys, list | tuple):

@@ -1,8 +1,8 @@
-"""Lax JSON as parsed by json-smart, SeaTunnel's parser for JSON paths, including Python and JavaScript output.
+"""Lax JSON as accepted by json-smart, SeaTunnel's parser for JSON paths, including output of Python and JavaScript.
 
-Beyond JSON it accepts unquoted names and strings, single-quoted strings, and superfluous commas. A word other than a
-number, ``true``, ``false`` or ``null`` is a string, including ``True`` and ``None``. Text after the value and words
-outside of objects and arrays are errors.
+In addition to JSON, it accepts unquoted names and strings, single-quoted strings, and superfluous commas. A word other
+than a number, ``true``, ``false`` or ``null`` is a string, including ``True`` and ``None``. Text after the value and
+words outside of objects and arrays are errors.
 """
 
 import json
@@ -15,7 +15,7 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Parse strict JSON, or else lax JSON; raise ``ValueError`` with the position if the string is neither."""
+    """Parse strict JSON, or else lax JSON. Raise ValueError with the position if the string is neither."""
     try:
         return parsed(text)
     except UnicodeDecodeError:
@@ -33,11 +33,11 @@ _WORDS = {"true": True, "false": False, "null": None}
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]")}
-"""Patterns of an unquoted word, by the characters that end it."""
+"""Patterns of an unquoted word by the characters that end it."""
 
 
 class _Reader:
-    """Reader of one string from left to right."""
+    """Parser of a string from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -88,7 +88,7 @@ class _Reader:
         return found
 
     def _closed(self, end: str) -> bool:
-        """Skip whitespace and commas, and the closing bracket if it follows; return True if it did."""
+        """Skip whitespace and commas, and the closing bracket if it follows. Return True if it does."""
         while True:
             self._blanks()
             if not self.text.startswith(",", self.at):

@@ -37,16 +37,16 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """Parse a JSON document; numbers keep their digits, decimals their notation, objects duplicates (``RepeatedKeys``).
+    """Parse a JSON document without losing digits, the notation of decimals, or duplicate keys (``RepeatedKeys``).
 
     Raises:
-        ValueError: The document is not JSON; the message contains the position.
+        ValueError: The document is not JSON. The message contains the position.
     """
     return _decoded(text, _decoder_of)
 
 
 def glanced(text: bytes) -> Any:
-    """Parse faster than ``parsed``, but keep only the last value of a duplicate key; raise ``ValueError`` as well."""
+    """Parse faster than ``parsed``, but keep only the last value of a duplicate key. Also raises ValueError."""
     return _decoded(text, lambda _: _GLANCING)
 
 
@@ -59,16 +59,16 @@ def _decoded(text: bytes, decoder_of: Callable[[str], json.JSONDecoder]) -> Any:
 
 
 class NativeJson:
-    """Reader of objects into columns. It remembers the columns that Arrow's parser cannot read in this data."""
+    """Reads objects into columns. It remembers the columns that Arrow's parser cannot read in this data."""
 
     def __init__(self, columns: pa.Schema, converters: Converters, *, complete: bool = False) -> None:
-        """Prepare to read some columns.
+        """Create a reader for some columns.
 
         Args:
-            columns: The names and types of the values.
-            converters: Function that returns, for a column's type, the converter that the careful reader applies to
-                values of ``json``. A converter may raise ``ValueError``.
-            complete: True if rows with a field without a column must be read by the careful reader.
+            columns: Names and types of the columns.
+            converters: Returns, for a column's type, the converter that the careful reader applies to values of
+                ``json``. A converter may raise ValueError.
+            complete: True if rows that have a field without a column must be read by the careful reader.
         """
         self._columns = columns
         self._converters = converters
@@ -82,7 +82,7 @@ class NativeJson:
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """Return the rows; Arrow reads the columns ``native``, except columns with values of a different kind."""
+        """Return the rows. Arrow reads the columns ``native``, except columns with values of another kind."""
         if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:
@@ -127,10 +127,10 @@ class NativeJson:
 
 
 def _lines_of_objects(text: bytes) -> bytes | None:
-    """Return the text without a final line end if each line certainly begins and ends with an object's brace.
+    """Return the text without its last line end if each line certainly begins and ends with the brace of an object.
 
-    A closing brace followed by an opening one separates two objects, so no object spans two lines; equal numbers of
-    rows and lines mean that no line has two objects.
+    A closing brace followed by an opening one separates two objects, so no object spans two lines. Equal numbers of
+    rows and lines mean that no line contains two objects.
     """
     text = text.removeprefix(_BOM)
     if b"\r" in text:
@@ -187,7 +187,7 @@ def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
-    """Return a type for all digits that the parser accepts; it does not check the scaling for overflow."""
+    """Return a decimal type for all digits that the parser accepts. The parser does not check scaling for overflow."""
     digits = kind.precision + kind.scale
     if digits > _DIGITS_OF_256:
         return None
@@ -198,10 +198,10 @@ def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert the values of Arrow's parser to the requested type.
+    """Convert values from Arrow's parser to the requested type.
 
     Raises:
-        ValueError, OverflowError, pa.ArrowException: A value is invalid, or may differ for the careful reader.
+        ValueError, OverflowError, pa.ArrowException: A value is invalid, or the careful reader may read it differently.
     """
     if pa.types.is_floating(kind):
         return _floating(found, kind)

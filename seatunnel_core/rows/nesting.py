@@ -1,11 +1,12 @@
-"""Flattening of nested rows: objects become columns, lists become child tables.
+"""Flattening of nested rows: objects become columns, and lists become child tables.
 
 A field ``b`` of an object ``a`` is the column ``a__b``. A list ``tags`` of the table ``people`` is the table
-``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an ID, ``_row_id``;
-rows of child tables also have the parent's ID ``_parent_id`` and the index in its list, ``_list_index`` from 0.
+``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an ID, ``_row_id``.
+Rows of child tables also have the ID of their parent, ``_parent_id``, and the index in its list, ``_list_index``, from
+0.
 
-A row's ID is a hash of its location; an element's ID is a hash of its parent's ID, the list and the index. IDs do not
-change when rows are divided differently or read again.
+The ID of a row is a hash of its location. The ID of an element is a hash of its parent's ID, the list and the index.
+IDs do not change when rows are divided differently or read again.
 """
 
 import re
@@ -37,7 +38,7 @@ def row_id(*place: object) -> str:
 
 
 def has_lists(columns: pa.Schema) -> bool:
-    """Return True if rows have lists that would be child tables."""
+    """Return True if rows have lists that would become child tables."""
     return any(_has_list(column.type) for column in columns)
 
 
@@ -46,10 +47,10 @@ def _has_list(kind: pa.DataType) -> bool:
 
 
 def safe(name: str) -> str:
-    """Return a name that every database accepts without quotes: ``unitPrice (EUR)`` is ``unit_price_eur``.
+    """Return a name that all databases accept without quotes: ``unitPrice (EUR)`` becomes ``unit_price_eur``.
 
-    Capitalised words are separated by ``_``, letters become lower case, and each run of characters other than a to z,
-    digits and ``_`` becomes one ``_``, which is dropped at the end. A leading digit is prefixed with ``_``.
+    Capitalized words are separated by ``_``, letters become lower case, and each run of characters other than a to z,
+    digits and ``_`` becomes one ``_``, which is removed at the end. A leading digit is prefixed with ``_``.
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     found = re.sub(r"[^a-z0-9_]+", "_", parted)
@@ -59,7 +60,7 @@ def safe(name: str) -> str:
 
 @frozen(kw_only=True)
 class Nesting:
-    """Handling of objects, lists and names in rows."""
+    """Handling of nested objects, nested lists and names in rows."""
 
     kind: str = KEEP
     """Handling of nested values: ``keep`` keeps them; ``columns`` flattens objects to columns; ``tables`` also converts
@@ -70,11 +71,11 @@ class Nesting:
 
     @property
     def identifies(self) -> bool:
-        """True if rows with lists get the column ``_row_id`` as their first column."""
+        """True if rows with lists get ``_row_id`` as their first column."""
         return self.kind == TABLES
 
     def identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, preceded by the row ID if needed; raise ``ValueError`` if its name is taken."""
+        """Return the columns, preceded by the row ID if needed. Raise ValueError if its name is taken."""
         if not self.identifies or not has_lists(columns):
             return columns
         if ROW_ID in columns.names:
@@ -85,7 +86,7 @@ class Nesting:
         return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
 
     def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return a table of nested rows and its child tables; raise ``ValueError`` if two names would be equal."""
+        """Return a table of nested rows and its child tables. Raise ValueError if two names would be equal."""
         if self == Nesting():
             return (schema,)
         found: list[TableSchema] = []
@@ -113,7 +114,7 @@ class Nesting:
                 yield evolve(batch, table=table, rows=rows, kinds=kinds, origins=origins)
 
     def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the table of some columns, which begin with its key columns, and its child tables."""
+        """Yield the table of columns that begin with its key columns, followed by its child tables."""
         flat = [each for column, values in columns for each in self._flattened(column, values)]
         lists = [(column, values) for column, values in flat if self.kind == TABLES and pa.types.is_list(column.type)]
         own = [
@@ -137,7 +138,7 @@ class Nesting:
 
 
 def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
-    """Return the columns of the list elements of rows with these IDs."""
+    """Return the columns for the list elements of rows with these IDs."""
     values, parents = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy()
     places = np.arange(len(parents)) - np.searchsorted(parents, parents)
     parent_ids = ids.take(pa.array(parents))

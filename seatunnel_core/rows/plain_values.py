@@ -1,4 +1,4 @@
-"""Conversion of library values to Python values: NumPy scalars and arrays, UUIDs (as strings), and missing values."""
+"""Conversion of library values to Python values: NumPy scalars and arrays, UUIDs (to strings), and missing values."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _MISSING = frozenset(("NaTType", "NAType", "MaskedConstant"))
 
 
 def plain_values(values: Sequence[Any]) -> Sequence[Any]:
-    """Convert values, including those in mappings and lists, to Python values; unknown values are unchanged."""
+    """Convert values to Python values, including those in mappings and lists. Unknown values are unchanged."""
     if _KEPT.issuperset(map(type, values)):
         return values
     return [_plain(value) for value in values]

@@ -1,4 +1,4 @@
-"""Kinds of Python values, which determine the type of a column."""
+"""Kinds of Python values. They determine the type of a column."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ MAPPING, LIST, DECIMAL = "mapping", "list", "Decimal"
 LONG = "int that no float can represent"
 BIG = "int of more than 64 bits"
 EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
-"""Kinds that a decimal represents together, if one of them is a Decimal."""
+"""Kinds that a decimal represents together if one of them is a Decimal."""
 
 EXACT = 2**53
 """Largest absolute value up to which a float represents every integer exactly."""
@@ -36,7 +36,7 @@ _PYTHON: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (Mapping, MAPPING),
     ((list, tuple), LIST),
 )
-"""Python types in the order in which they are checked: a bool is also an int, and a datetime also a date."""
+"""Python types in the order in which they are checked, because a bool is also an int and a datetime is also a date."""
 
 
 def _int_kind(value: int) -> str:
@@ -59,4 +59,4 @@ REFINED: Mapping[str, Any] = {
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }
-"""Types with several kinds; the value determines the kind."""
+"""Types with several kinds, which depend on the value."""

@@ -1,11 +1,11 @@
 """Python rows, given as mappings. Column types are inferred from the values, and no value is changed.
 
 A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
-batches affect the columns. Kinds are those of Python: a string that looks like a date is a string, and kinds without a
+batches affect the columns. Kinds are those of Python: a string that looks like a date is a string. Kinds without a
 common type are an error, because Python values have no original notation that could be kept instead.
 
-Every value's Python type is checked first, because Arrow would truncate ``1.5`` to the integer 1, drop the hour of a
-timestamp, and drop keys that a struct lacks.
+The Python type of each value is checked first, because Arrow would truncate ``1.5`` to the integer 1, drop the hour of
+a timestamp, and drop keys that a struct lacks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from seatunnel_core.rows.python_kinds import (
 from seatunnel_core.rows.types import type_name
 
 AT_ONCE = 10_000
-"""Number of rows kept as Python objects at a time."""
+"""Number of rows to keep as Python objects at a time."""
 
 _INFERRED: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -50,11 +50,11 @@ _TOGETHER: Mapping[frozenset[str], pa.DataType] = {
     frozenset(("int", LONG)): pa.int64(),
     frozenset(("int", "float")): pa.float64(),
 }
-"""Sets of several kinds with their common type."""
+"""Sets of several kinds, with their common type."""
 
 
 class SeenValues:
-    """Values at one location of the rows: their kinds, each with its first row, and nested values."""
+    """Values at a location in rows: their kinds, each with its first row, and nested values."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -64,7 +64,7 @@ class SeenValues:
         self._whole_digits = self._scale = self._int_digits = 0
 
     def see(self, values: Sequence[Any], rows: Sequence[int]) -> None:
-        """Inspect values, each with its row number; raise ``RowError`` if no column can represent a value."""
+        """Inspect values, each with its row number. Raise RowError if no column can represent a value."""
         for found in dict.fromkeys(map(type, values)):
             if found is not type(None):
                 some = [pair for pair in zip(values, rows, strict=True) if type(pair[0]) is found]
@@ -102,7 +102,7 @@ class SeenValues:
                 self._whole_digits = max(self._whole_digits, len(digits) + exponent)
 
     def inferred(self) -> pa.DataType:
-        """Return the type that represents all inspected values; raise ``RowError`` if there is none."""
+        """Return the type that represents all inspected values. Raise RowError if there is none."""
         if not self.kinds:
             return pa.null()
         if len(self.kinds) > 1:
@@ -143,7 +143,7 @@ class SeenValues:
         )
 
     def require(self, declared: pa.DataType) -> None:
-        """Raise ``RowError``, with row and key, for a value that a declared type cannot represent unchanged."""
+        """Raise RowError, with row and key, for a value that a declared type cannot represent unchanged."""
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
                 raise RowError(
@@ -166,7 +166,7 @@ class SeenValues:
 
 
 class SeenFields:
-    """Fields of mappings: their smallest position, and the values of each."""
+    """Fields of mappings: their smallest positions and their values."""
 
     def __init__(self, path: str = "") -> None:
         self._path = path
@@ -176,7 +176,7 @@ class SeenFields:
         return bool(self._fields)
 
     def see(self, rows: Sequence[Any], numbers: Sequence[int]) -> dict[str, tuple[list[Any], Sequence[int]]]:
-        """Inspect rows, each with its number, and return their values by key, like ``columns_of``."""
+        """Inspect rows, each with its number, and return their values by key like ``columns_of``."""
         found = columns_of(rows, numbers, self._path)
         places = _places(rows)
         for key, (values, _) in found.items():
@@ -192,7 +192,7 @@ class SeenFields:
         return [(key, seen) for key, (_, seen) in ordered]
 
     def inferred(self) -> list[tuple[str, pa.DataType]]:
-        """Return the names and types of the fields, in order; raise ``RowError`` like ``SeenValues.inferred``."""
+        """Return the names and types of the fields in order. Raise RowError like ``SeenValues.inferred``."""
         return [(key, seen.inferred()) for key, seen in self.items()]
 
 
@@ -206,7 +206,7 @@ def _places(rows: Sequence[Any]) -> dict[str, int]:
 
 
 _Kind = tuple[str, int]
-"""A kind and its first row."""
+"""A kind, and the first row with this kind."""
 
 
 def _clash(one: _Kind, other: _Kind) -> bool:
@@ -229,7 +229,7 @@ def _a(noun: str) -> str:
 
 
 def _held(declared: pa.DataType) -> tuple[str, ...]:
-    """Return the kinds that a type represents; Arrow checks the range of numbers."""
+    """Return the kinds that a type represents. Arrow checks the range of numbers."""
     if of.is_floating(declared):
         return ("float", "int", LONG)
     if of.is_decimal(declared):
@@ -248,7 +248,7 @@ def _held(declared: pa.DataType) -> tuple[str, ...]:
 def columns_of(
     rows: Sequence[Any], numbers: Sequence[int], within: str = ""
 ) -> dict[str, tuple[list[Any], Sequence[int]]]:
-    """Return the values by key; missing values are ``None``. Raise ``RowError`` if a row is not a mapping."""
+    """Return values by key, with ``None`` for missing ones. Raise RowError if a row is not a mapping."""
     for row, number in zip(rows, numbers, strict=True):
         if not isinstance(row, Mapping):
             raise RowError(
@@ -267,7 +267,7 @@ def columns_of(
 
 
 class PythonRows:
-    """Converts rows to Arrow in order; if ``columns`` is ``None``, they are inferred from all rows."""
+    """Converts rows to Arrow in order. If ``columns`` is ``None``, columns are inferred from all rows."""
 
     def __init__(self, columns: pa.Schema | None) -> None:
         self._declared = columns
@@ -277,7 +277,7 @@ class PythonRows:
 
     @property
     def columns(self) -> pa.Schema:
-        """Declared columns, or those inferred from all rows so far; raises ``RowError`` if they are unknown."""
+        """Declared columns, or columns inferred from all rows so far. Raises RowError if they are unknown."""
         if self._declared is not None:
             return self._declared
         if not self._seen:
@@ -286,13 +286,13 @@ class PythonRows:
         return pa.schema(self._seen.inferred())
 
     def see(self, rows: Sequence[Any]) -> dict[str, tuple[list[Any], Sequence[int]]]:
-        """Inspect the next rows, and return their values by key; raise ``RowError`` for a value that fits no column."""
+        """Inspect the next rows and return their values by key. Raise RowError for a value that matches no column."""
         numbers = range(self.count + 1, self.count + 1 + len(rows))
         self.count += len(rows)
         return self._seen.see(rows, numbers)
 
     def batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-        """Yield rows in batches, with the columns known so far; raise ``RowError`` with row and key for a misfit."""
+        """Yield rows in batches with the columns known so far. Raise RowError, with row and key, for a misfit."""
         left, blank = iter(rows), 0
         while some := list(islice(left, AT_ONCE)):
             found = self.see(some)

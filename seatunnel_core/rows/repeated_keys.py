@@ -1,4 +1,4 @@
-"""JSON objects with duplicate keys. Reading such a key rejects the row, because one of the values would be lost.
+"""JSON objects with duplicate keys. Reading a duplicate key rejects the row, because one of the values would be lost.
 
 Duplicates of unused keys are harmless, so an object only records which of its keys are duplicated.
 """
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class RepeatedKeyError(ValueError):
-    """A requested key of an object is duplicated; the message is complete."""
+    """A requested key of an object is duplicated. The message is complete."""
 
 
 class RepeatedKeys(dict[str, Any]):
-    """A JSON object with duplicate keys; it contains the last value of each key."""
+    """A JSON object with duplicate keys. It contains the last value of each key."""
 
     def __init__(self, values: Mapping[str, Any], repeated: Collection[str]) -> None:
         super().__init__(values)
@@ -22,7 +22,7 @@ class RepeatedKeys(dict[str, Any]):
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object from its pairs, as ``object_pairs_hook`` of a JSON decoder."""
+    """Create an object from its pairs, as ``object_pairs_hook`` of a JSON decoder."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -31,7 +31,7 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def require_once(document: Any, keys: Collection[str] | None = None) -> None:
-    """Raise ``RepeatedKeyError`` if one of these keys, by default any key, is duplicated in an object."""
+    """Raise RepeatedKeyError if one of these keys (by default any key) is duplicated in an object."""
     if isinstance(document, RepeatedKeys):
         for name in document.repeated:
             if keys is None or name in keys:

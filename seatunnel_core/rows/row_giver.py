@@ -1,4 +1,4 @@
-"""User functions that return rows, as wrapped by the decorators ``@st.source`` and ``@st.transform``."""
+"""User functions that return rows, wrapped by the decorators ``@st.source`` and ``@st.transform``."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowGiver:
-    """A function and the declaration of its rows; ``help`` and ``inspect`` treat it as the wrapped function."""
+    """A function with the declaration of its rows. ``help`` and ``inspect`` treat it as the wrapped function."""
 
     function: Callable[..., Any]
     schema: "Mapping[str, Any] | pa.Schema | None" = None

@@ -28,10 +28,10 @@ class Column:
     """``columnLength``: maximum length of strings, in characters."""
 
     scale: int | None = None
-    """``columnScale``: decimal places of a float or double, or dimension of a vector."""
+    """``columnScale``: decimal places of a float or double, or the dimension of a vector."""
 
     default: Any = None
-    """``defaultValue`` in its original notation; ``None`` if there is none."""
+    """``defaultValue`` in its original notation; ``None`` without one."""
 
     may_lack: bool = False
     """True if ``defaultValue`` declares that a missing column is null."""
@@ -47,7 +47,7 @@ class DeclaredTable:
 
 
 def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
-    """Return the ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema."""
+    """Return a ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema."""
     if isinstance(schema, pa.Schema):
         parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]
         return {"columns": [{"name": name, "type": kind, "nullable": nullable} for name, kind, nullable in parts]}
@@ -62,7 +62,7 @@ def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any
 
 
 def table_name(block: Mapping[str, Any] | None) -> str:
-    """Return the table's path in the block, by default ``"default"``."""
+    """Return the path of the table in the block; ``"default"`` if it has none."""
     return str((block or {}).get("table") or DEFAULT_TABLE)
 
 
@@ -70,7 +70,7 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
     """Return the columns of a ``schema`` block; ``None`` if there is no block or it declares no columns.
 
     Raises:
-        ValueError: A column is invalid or has a default value; the message names it and the correct form.
+        ValueError: A column is invalid or has a default value. The message contains its name and the correct form.
     """
     declared = declared_table(block)
     if declared is None:
@@ -86,12 +86,12 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
 def declared_table(
     block: Mapping[str, Any] | None, dimensions: Mapping[str, int] = NO_DIMENSIONS
 ) -> DeclaredTable | None:
-    """Return the declarations of a ``schema`` block; ``None`` if there is no block or it declares no columns.
+    """Return the declarations in a ``schema`` block; ``None`` if there is no block or it declares no columns.
 
-    ``dimensions`` are default dimensions of vectors, by type name.
+    ``dimensions`` contains default dimensions of vectors by type name.
 
     Raises:
-        ValueError: A column is invalid; the message contains its name and the correct form.
+        ValueError: A column is invalid. The message contains its name and the correct form.
     """
     if not block:
         return None

@@ -13,7 +13,7 @@ def schema_to_text(columns: pa.Schema) -> str:
 
 
 def schema_from_text(text: str) -> pa.Schema:
-    """Decode the result of ``schema_to_text``; raise ``StoredValueError`` for another string."""
+    """Decode the result of ``schema_to_text``. Raise StoredValueError for another string."""
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, pa.ArrowException) as error:

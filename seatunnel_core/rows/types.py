@@ -67,7 +67,7 @@ VECTORS: Mapping[str, pa.DataType] = {
     "bfloat16_vector": pa.uint16(),
     "binary_vector": pa.uint8(),
 }
-"""Vector types with a dimension, with the Arrow type of their elements."""
+"""Vector types that have a dimension, with the Arrow type of their elements."""
 
 LARGEST_DIMENSION = 262_144
 
@@ -89,7 +89,7 @@ _OTHER_SPELLINGS = {
     "datetime": "timestamp",
     "timestamptz": "timestamp_tz",
 }
-"""Type names of other systems and their SeaTunnel equivalents, suggested in error messages."""
+"""Type names of other systems with their SeaTunnel equivalents, which error messages suggest."""
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
@@ -113,7 +113,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
 
 
 def type_name(arrow: pa.DataType) -> str:
-    """Return SeaTunnel's name of an Arrow type as written in job files; Arrow's name if SeaTunnel has none."""
+    """Return SeaTunnel's name of an Arrow type, as in job files; Arrow's name if SeaTunnel has none."""
     for name, simple in SIMPLE.items():
         if simple == arrow:
             return name
@@ -136,7 +136,7 @@ def is_text(arrow: pa.DataType) -> bool:
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
-    """Return the columns with their types replaced by equivalent types of this module, if there are any.
+    """Replace the types of columns with equivalent types of this module, where they exist.
 
     Few sinks and few of Arrow's functions accept string views, dictionaries and unsigned numbers.
     """
@@ -299,7 +299,7 @@ class _Reader:
         return int(word)
 
     def _quoted_name(self) -> str:
-        """Parse a name in double quotes with JSON's escapes; empty if there is none."""
+        """Parse a name in double quotes with JSON escapes; empty if there is none."""
         self._skip_space()
         found = re.compile(r'"(?:[^"\\]|\\.)+"', re.DOTALL).match(self.text, self.at)
         if found is None:

@@ -1,8 +1,8 @@
-"""Columns without values: all inspected rows have null, an empty list or an empty object there.
+"""Columns without values: all inspected rows have null, an empty list or an empty object in them.
 
-The type of such a column is unknown. New targets get ``string``, and the field's metadata has a mark. For an existing
-table ``resolved`` applies the table's type, so that a run without values in a column neither widens that column nor is
-rejected because of it.
+The type of such a column is unknown. In new targets it is ``string``, and the field metadata contains a mark. For an
+existing table, ``resolved`` applies the type of the table. A run without values in a column then neither widens the
+column nor is rejected because of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ MARK = {b"seatunnel.unknown": b"true"}
 """Field metadata that marks a column, struct field or list element of unknown type."""
 
 EMPTY_OBJECT = "{}"
-"""JSON text of an object without fields, whose type is unknown."""
+"""JSON text of an object without fields, which has an unknown type."""
 
 
 def marked(name: str, kind: pa.DataType = pa.null()) -> pa.Field:  # noqa: B008, types are values
-    """Return the field of a column with an inferred type; ``null`` becomes ``string`` with the mark."""
+    """Return the field for a column with an inferred type. ``null`` becomes ``string`` with the mark."""
     return pa.field(name, pa.string(), metadata=MARK) if of.is_null(kind) else pa.field(name, kind)
 
 
@@ -58,13 +58,13 @@ def _unmarked(column: pa.Field) -> pa.Field:
 
 @frozen(kw_only=True)
 class Resolved:
-    """Columns of rows adapted to a target."""
+    """Columns of rows, adapted to a target."""
 
     columns: pa.Schema = field(repr=False)
-    """Columns to write, with the target's types for unknown ones."""
+    """Columns to write, with the target's types in place of unknown types."""
 
     without_values: tuple[str, ...] = ()
-    """Columns of the rows that must be empty, because the target lacks them or Arrow lacks the target's type."""
+    """Columns that must not have values, because the target lacks them or Arrow lacks the target's type."""
 
 
 def resolved(
@@ -100,7 +100,7 @@ def resolved(
 
 
 def _type(column: pa.Field, want: pa.DataType | None) -> pa.DataType:
-    """Return the type of a column; if it is unknown, the wanted type or else ``string``."""
+    """Return the type of a column. If it is unknown, return the wanted type, or else ``string``."""
     kind = column.type
     if is_unknown(column):
         return pa.string() if want is None else want
@@ -115,7 +115,7 @@ def _type(column: pa.Field, want: pa.DataType | None) -> pa.DataType:
 
 
 def _struct(kind: pa.DataType, want: pa.DataType | None) -> pa.DataType:
-    """Return the struct with all fields of the wanted one, followed by its other fields."""
+    """Return a struct type with all fields of the wanted type, followed by its other fields."""
     if want is None:
         return pa.struct([pa.field(part.name, _type(part, None)) for part in kind])
     come = {part.name: part for part in kind}
@@ -130,7 +130,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def filled(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert values of an unknown type, and cast other values; raise ``pa.ArrowException`` if a value does not fit."""
+    """Convert values of an unknown type, and cast other values. Raise ``pa.ArrowException`` if a value does not fit."""
     if values.type == kind:
         return values
     if of.is_null(values.type) or (is_text(values.type) and not is_text(kind)):
@@ -162,7 +162,7 @@ def _blank(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return structs with fields added, or with fields without values removed."""
+    """Add fields to structs, and remove fields without values."""
     parts = dict(zip((part.name for part in values.type), values.flatten(), strict=True))
     for name, inner in parts.items():
         if kind.get_field_index(name) < 0 and first_value(inner) is not None:
@@ -173,13 +173,13 @@ def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def first_value(values: pa.Array) -> int | None:
-    """Return the index of the first value other than null and empty objects or lists; ``None`` if there is none."""
+    """Return the index of the first value that is not null, an empty object or an empty list; ``None`` without one."""
     found = min(_with_value(values), default=None)
     return None if found is None else int(found)
 
 
 def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) -> None:
-    """Raise ``RowError`` if columns have a value, because their type was unknown when the target was prepared."""
+    """Raise RowError if columns have a value although their type was unknown when the target was prepared."""
     for name in names:
         number = first_value(rows.column(name))
         if number is not None:

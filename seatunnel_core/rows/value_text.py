@@ -16,12 +16,13 @@ from seatunnel_core.work.names import repeated
 
 
 def json_text(value: Any, kind: pa.DataType) -> str:
-    """Return a Python value of an Arrow type as JSON on one line.
+    """Format a Python value of an Arrow type as JSON on one line.
 
-    Dates and times are ISO strings, bytes base64, rows and maps objects. A decimal is a number with all digits.
+    Dates and times are ISO strings, bytes are base64, rows and maps are objects. A decimal is a number with all its
+    digits.
 
     Raises:
-        ValueError: A map has a duplicate key; an object would keep only one of its values.
+        ValueError: A map has a duplicate key. An object would keep only one of its values.
     """
     if not _holds_decimals(kind):
         return _ENCODER.encode(_plain(value, kind))
@@ -39,7 +40,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings: strings and bytes unchanged, other types as JSON without quotes."""
+    """Convert a value to bytes: strings and bytes unchanged, other types as JSON without quotes."""
     if value is None or isinstance(value, bytes | str):
         return value.encode() if isinstance(value, str) else value
     text = json_text(value, kind)
@@ -48,7 +49,7 @@ def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
-    """Return True if values of a type contain decimals, which ``json`` cannot write."""
+    """Return True if values of a type contain decimals, which ``json`` cannot encode."""
     if pa.types.is_struct(kind):
         return any(_holds_decimals(part.type) for part in kind)
     if pa.types.is_map(kind):
@@ -61,21 +62,21 @@ def _braced(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def shortest(value: float) -> float:
-    """Return the shortest number that has the same 32-bit value: 3.1, not 3.0999999046325684."""
+    """Return the number with the fewest digits and the same 32-bit value: 3.1, not 3.0999999046325684."""
     bits = struct.pack("f", value)
     written = (float(f"{value:.{digits}g}") for digits in (6, 7, 8))
     return next((short for short in written if struct.pack("f", short) == bits), float(f"{value:.9g}"))
 
 
 def float_text(value: float, kind: pa.DataType) -> str:
-    """Return a number with the fewest digits of its type; NaN and infinities have Java's names."""
+    """Format a number with the fewest digits of its type. NaN and infinities have Java's names."""
     if not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity, -Infinity
     return str(shortest(value) if pa.types.is_float32(kind) else value)
 
 
 def float_texts(values: pa.Array) -> pa.Array:
-    """Return floating-point numbers as formatted by Arrow; NaN and infinities as formatted by ``float_text``."""
+    """Format floating-point numbers like Arrow, but NaN and infinities like ``float_text``."""
     texts = values.cast(pa.string())
     if pc.all(pc.is_finite(values)).as_py() is not False:
         return texts

@@ -1,8 +1,8 @@
 """Conversion of JSON and configuration values to values that Arrow accepts for a type.
 
-The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as 2024/5/20
-12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object with
-string keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
+The rules are those of SeaTunnel's documentation. Dates and times are ISO strings or further forms such as 2024/5/20
+12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, and a map is an object with
+string keys. A vector is a list of its numbers, and a binary vector is a list of its bytes or their base64.
 """
 
 import base64
@@ -34,16 +34,16 @@ Converter = Callable[[Any], Any]
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """Convert a value for an Arrow type; ``None`` stays ``None``. See also ``converter``.
+    """Convert a value for an Arrow type. ``None`` stays ``None``. See also ``converter``.
 
     Raises:
-        ValueError: The value does not fit; the message states the value and the expected type.
+        ValueError: The value does not match. The message contains the value and the expected type.
     """
     return None if value is None else converter(kind)(value)
 
 
 def converter(kind: pa.DataType) -> Converter:
-    """Return a function that converts values to a type, as ``plain`` does."""
+    """Return a function that converts values to a type like ``plain``."""
     convert = _unchecked(kind)
 
     def checked(value: Any) -> Any:
@@ -62,7 +62,7 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that converts a row, or raises ``ValueError`` with the column; a missing value is null."""
+    """Return a function that converts a row, or raises ValueError with the column. A missing value is null."""
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
     def convert_row(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return a number without whitespace; raise ``ValueError`` for forms that only Python accepts: ``1_000``."""
+    """Return a number without whitespace. Raise ValueError for forms that only Python accepts, such as ``1_000``."""
     text = text.strip()
     if "_" in text or not text.isascii():
         raise ValueError("it is not a number")
@@ -131,7 +131,7 @@ def _text(value: Any, _: pa.DataType) -> str:
 
 
 def _document(value: Any) -> str:
-    """Return a parsed JSON value as JSON; numbers with a decimal point keep their notation."""
+    """Format a parsed JSON value as JSON. Numbers with a decimal point keep their notation."""
     if isinstance(value, Mapping):
         require_once(value)
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
@@ -227,7 +227,7 @@ _BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
 
 
 def _to_the_microsecond(text: str) -> str:
-    """Return the string; raise ``ValueError`` if it has digits below a microsecond, which Python would truncate."""
+    """Return the string. Raise ValueError if it has digits below a microsecond, which Python would truncate."""
     if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
     return text
@@ -242,7 +242,7 @@ _WRITTEN = (
 
 
 def _as_iso(text: str) -> str:
-    """Convert a date or timestamp in one of these forms to ISO 8601; raise ``ValueError`` for other strings."""
+    """Convert a date or timestamp in one of these forms to ISO 8601. Raise ValueError for other strings."""
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError
@@ -284,7 +284,7 @@ def _vector(kind: pa.DataType) -> Converter:
 
 
 def _upper_half(value: Any) -> int:
-    """Return the upper 16 bits of a float, a bfloat16, truncated as in SeaTunnel."""
+    """Return the upper 16 bits of a float (a bfloat16), truncated as in SeaTunnel."""
     number = _floating(value, pa.float32())
     if math.isfinite(number) and abs(number) > LARGEST_FLOAT:
         raise ValueError
@@ -322,7 +322,7 @@ def _struct(kind: pa.DataType) -> Converter:
 
 
 def _unpacked(value: Any) -> Any:
-    """Return a nested value that may be given as a string: ``"{ 12:01:26 = v0 }"`` or JSON."""
+    """Parse a nested value that may be given as a string: ``"{ 12:01:26 = v0 }"`` or JSON."""
     if not isinstance(value, str):
         return value
     text = value.strip()

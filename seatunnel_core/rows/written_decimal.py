@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.\deE])")
-"""Pattern of an integer ``-0``. It may also match inside a string, which only costs time."""
+"""Pattern of the integer ``-0``. A match inside a string is harmless but costs time."""
 
 
 class WrittenDecimal(Decimal):
@@ -41,7 +41,7 @@ class NegativeZero(int):
 
 
 def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
-    """Return a function that chooses, for each string, between two decoders with the same options.
+    """Return a function that selects one of two decoders for each string. Both have the same options.
 
     Only the decoder for strings with ``-0`` checks each integer, because that takes twice as long.
     """

@@ -1,1 +1,1 @@
-"""Spark backend: runs task batches of work units on PySpark, without knowledge of the checkpoint protocol."""
+"""Spark backend: runs task batches of work units on PySpark. The checkpoint protocol is not known here."""

@@ -1,4 +1,4 @@
-"""Spark backend: one running Spark, and the operations that the engine needs from it.
+"""Spark backend: a running Spark application, and the operations that the engine needs from it.
 
 It exchanges descriptions of work and of staged output with Spark, but no rows. All methods are thread-safe. A method
 that runs a Spark job blocks until the job ends; another thread may cancel the job by its tag.
@@ -48,7 +48,7 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started or has stop
 
 
 class SparkBackend:
-    """Spark application, started or adopted by ``start``. ``stop`` leaves an adopted one running."""
+    """Spark application that ``start`` starts or adopts. ``stop`` does not end an adopted application."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
@@ -72,7 +72,7 @@ class SparkBackend:
     # -- start and stop -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start Spark, or adopt the application's; do nothing if already started."""
+        """Start Spark, or adopt a running application. Does nothing if already started."""
         if self._running is not None:
             return
         self._running = session.start(self.settings)
@@ -97,7 +97,7 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """Make a ``start`` that waits for executors of a cluster raise ``PlatformError``."""
+        """Make a ``start`` that waits for executors of a cluster raise PlatformError."""
         self._given_up.set()
 
     def stop(self) -> None:
@@ -106,7 +106,7 @@ class SparkBackend:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop`` but without waiting, which takes a second; for a process that is about to exit."""
+        """Stop Spark like ``stop``, but without waiting, which takes a second. For a process that is about to exit."""
         if (running := self._let_go()) is not None:
             session.leave(running)
 
@@ -127,7 +127,7 @@ class SparkBackend:
 
     @property
     def context(self) -> "SparkContext":
-        """Context of the running Spark; ``PlatformError`` if there is none."""
+        """Context of the running Spark. Raises PlatformError if there is none."""
         return self._open.context
 
     @property
@@ -142,13 +142,13 @@ class SparkBackend:
         return self._slots
 
     def count_slots(self) -> int:
-        """Count the slots of a cluster again, because its executors may change."""
+        """Count the slots of a cluster again, because executors may have changed."""
         self._slots = max(1, cores(self.context))
         return self._slots
 
     @property
     def application(self) -> str:
-        """Application ID at the cluster's master; empty without a cluster and while Spark starts."""
+        """Application ID on the cluster's master; empty without a cluster and during the start."""
         running = self._running
         if running is None or str(running.context.master).startswith("local"):
             return ""
@@ -159,12 +159,12 @@ class SparkBackend:
         return frozenset() if self.shares_disk else executors(self.context)
 
     def warm(self) -> None:
-        """Make the Python processes of all tasks import the shipped modules before the first work unit."""
+        """Make the Python processes of all slots import the shipped modules before the first work unit."""
         self._pickles.warm(self._slots)
 
     @property
     def shares_disk(self) -> bool:
-        """True if tasks run on the driver's machine, so that they can access its files."""
+        """True if tasks run on the driver's machine and can access its files."""
         return str(self.context.master).startswith("local")
 
     @property
@@ -180,7 +180,7 @@ class SparkBackend:
         return self._pickles.pack_chain(chain)
 
     def run(self, batches: Sequence[TaskBatch], tag: str) -> list[Result]:
-        """Run one Spark job with one task per batch, and return the results of all work items in order.
+        """Run a Spark job with one task per batch, and return the results of all work items in order.
 
         Raises:
             PacketLostError: The whole job failed, or ``cancel(tag)`` stopped it.
@@ -191,10 +191,10 @@ class SparkBackend:
         return [result for _, result in found]
 
     def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
-        """Run one Spark job with one task, which requests each unit from ``listener`` and reports each result to it.
+        """Run a Spark job with a single task, which requests each unit from ``listener`` and reports each result to it.
 
-        Return the results that could not be reported, with the indices of their work items. The exceptions are those of
-        ``run``; a task that writes at once has ended by then, or its executor was declared lost.
+        Return the results that could not be reported, with the indexes of their work items. The exceptions are those of
+        ``run``. Before they are raised, a task that writes directly has ended, or its executor was declared lost.
         """
         exchange = self._exchange
         if exchange is None:
@@ -215,7 +215,7 @@ class SparkBackend:
         return found
 
     def run_on_frames(self, chain: OperatorChain, attempt: UnitAttempt, tag: str) -> UnitResult:
-        """Run one work unit on the DataFrame path. It has the same result and exceptions as ``run``."""
+        """Run a work unit on the DataFrame path. The result and the exceptions are those of ``run``."""
         packed = self.pack_chain(chain)
         work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):
@@ -227,18 +227,18 @@ class SparkBackend:
         return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return the output schema of a DataFrame transform, and whether it combines rows, without any data.
+        """Return the output schema of a DataFrame transform, and whether it combines rows, without reading data.
 
-        ``arriving`` contains the schemas of its inputs, by the job's input names.
+        ``arriving`` contains the schemas of its inputs by input name.
         """
         return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """Return the schema of a source that Spark reads; raise ``SourceError`` if Spark cannot read it."""
+        """Return the schema of a source that Spark reads. Raise SourceError if Spark cannot read it."""
         return self._spark_frames().source_schema(source)
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Prepare the target of a sink that needs Spark; raise ``SinkError`` if the sink or Spark fails."""
+        """Prepare the target of a sink that needs Spark. Raise SinkError if the sink or Spark fails."""
         try:
             with self._tagged(self.new_tag()):
                 self._spark_frames().begin(sink, schemas, context)
@@ -270,7 +270,7 @@ class SparkBackend:
             return self._frames
 
     def cancel(self, tag: str) -> None:
-        """Cancel the Spark job with this tag, if any, without waiting for its end."""
+        """Cancel the Spark job with this tag, if any, without waiting until it has ended."""
         if self._running is None:
             return
         try:
@@ -287,7 +287,7 @@ class SparkBackend:
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
-        """Tag the Spark jobs that this thread starts, and convert errors of py4j."""
+        """Tag the Spark jobs that this thread starts, and convert py4j errors."""
         context = self.context
         try:
             session.restore_sockets(self._open)
@@ -312,9 +312,9 @@ class SparkBackend:
         return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """Return an RDD with ``tasks`` partitions of meaningless elements.
+        """Return an RDD with ``tasks`` partitions of placeholder elements.
 
-        It is reused by later jobs, because Spark writes a file for each new RDD.
+        Later jobs reuse it, because Spark writes a file for each new RDD.
         """
         base = self._bases.get(tasks)
         if base is None:
@@ -333,7 +333,7 @@ class SparkBackend:
         return tuple(item for result in found for item in result.items)
 
     def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
-        """Write the token from Spark tasks into the target of each sink, for ``Sink.prove``."""
+        """Write a token to the target of each sink from Spark tasks, for ``Sink.prove``."""
         packed = [self._pickles.pack(sink) for sink, _ in contexts]
         works = [
             ProbeWork(sink=each.key, context=context, token=token)
@@ -342,7 +342,7 @@ class SparkBackend:
         self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
     def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
-        """Run the work items as one Spark job, with enough task batches to keep all slots busy."""
+        """Run the work items in one Spark job, with enough task batches to keep all slots busy."""
         tasks = min(len(works), 2 * self._slots)
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
         batches = [batch_of(works[start:end]) for start, end in itertools.pairwise(cuts)]

@@ -1,10 +1,10 @@
 """Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
-A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. So a rejected batch is
-divided until each bad row is isolated; all other rows are written, in order.
+A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. A rejected batch is
+therefore divided until each bad row is isolated, and all other rows are written in order.
 
-The old and the new row of an update stay together and are rejected together: without its new row, a sink would combine
-the old row with the next one.
+The old and the new row of an update stay together and are rejected together. Without its new row, a sink would combine
+the old row with the next row.
 """
 
 import enum
@@ -26,12 +26,12 @@ class OnBadRow(enum.Enum):
     FAIL = "FAIL"
     SKIP = "SKIP"
     NULL = "NULL"
-    """Values that cannot be written become null; a row that still cannot be written is skipped."""
+    """Write null instead of values that cannot be written, and skip rows that still cannot be written."""
 
 
 @frozen
 class Refused:
-    """Row that a writer rejected, or both rows of an update."""
+    """A row that a writer rejected, or both rows of an update."""
 
     place: int
     """Index of the first rejected row in its batch, from 0."""
@@ -60,7 +60,7 @@ def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[R
 
 
 def _middle(batch: Batch) -> int:
-    """Return the index at which to divide a batch, not within an update; 0 for one row or one update."""
+    """Return the index at which to divide a batch without splitting an update; 0 for a single row or update."""
     rows: int = batch.rows.num_rows
     half, kinds = rows // 2, batch.kinds
     if half and kinds is not None:
@@ -71,7 +71,7 @@ def _middle(batch: Batch) -> int:
 
 
 def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, nulls: bool) -> Iterator[Refused]:
-    """Write a rejected row or update with nulls if allowed, and yield each rejected value, or the skipped row."""
+    """Write a rejected row or update with nulls if allowed. Yield each rejected value, or the skipped row."""
     while True:
         found = _written_with_null(writer, some, error) if nulls else None
         if found is None:
@@ -85,9 +85,9 @@ def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, n
 
 
 def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tuple[Batch, int, RowError | None] | None:
-    """Write a row or an update with null in place of the rejected value; return ``None`` if it cannot be null.
+    """Write a row or an update with null instead of the rejected value. Return ``None`` if it cannot be null.
 
-    Otherwise return the rows, the number of nulls, and the error if a value of another column is rejected too.
+    Otherwise return the rows, the number of nulls, and the error if a value of another column is also rejected.
     """
     for emptied, rows in _with_null(some, error.column):
         try:
@@ -101,9 +101,9 @@ def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tupl
 
 
 def _with_null(batch: Batch, name: str | None) -> Iterator[tuple[Batch, int]]:
-    """Yield the batch with null in a column of each single row and then of all rows, and the number of nulls.
+    """Yield the batch with null in a column, first for each single row and then for all rows, and the number of nulls.
 
-    The error does not identify the row of an update, and a value that can be written must stay.
+    The error does not identify the row of an update, and a value that can be written must not be replaced.
     """
     if name is None or name not in batch.rows.schema.names:
         return

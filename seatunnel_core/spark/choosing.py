@@ -1,4 +1,4 @@
-"""Choice of the next task batch from the waiting work units."""
+"""Selection of the next task batch from the waiting work units."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""Processor usage of a task's threads above which the chain counts as CPU-bound, as a share of one processor."""
+"""Processor usage of a task's threads from which a chain counts as CPU-bound, as a fraction of one processor."""
 
 
 class Paces:
-    """Measured speed of units, by operator chain. Not thread-safe."""
+    """Measured speed of units by operator chain. Not thread-safe."""
 
     def __init__(self) -> None:
         self._paces: WeakKeyDictionary[OperatorChain, Pace] = WeakKeyDictionary()
@@ -27,7 +27,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a new prediction of its duration, which may be older than the first measurement."""
+        """Return the unit with a new prediction of its duration, because the old one may precede any measurement."""
         order = waiting.load
         pace = self._paces.get(order.chain)
         if pace is None or (waiting.measured and order.chain.source.waits is not None):
@@ -44,7 +44,7 @@ class Paces:
 
 
 class BatchChoice:
-    """Choice of the next batch, without side effects. The caller holds the dispatcher's lock."""
+    """Selection of the next batch, without side effects. The caller holds the dispatcher's lock."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
         """Create the choice for a backend; ``UnitDispatcher`` describes the other arguments."""
@@ -56,7 +56,7 @@ class BatchChoice:
 
     @property
     def _slots(self) -> int:
-        """Number of batches that keep all slots busy. It changes with the executors of a cluster."""
+        """Number of batches that keep all slots busy. It varies with the executors of a cluster."""
         return min(self._most_units or self._backend.slots, self._backend.slots)
 
     def choose(
@@ -85,7 +85,7 @@ class BatchChoice:
     def _eligible(
         self, waiting: list[Candidate[Order]], running: Sequence[RunningBatch], readers: Counter[OperatorChain]
     ) -> list[Candidate[Order]]:
-        """Return the units that may be read now, starting with chains without a task, which may be small tables."""
+        """Return the units that may be read now. Chains without a running task come first: they may be small tables."""
         if not running:
             return waiting
         if self._most_units is not None and readers.total() >= self._most_units:
@@ -101,13 +101,14 @@ class BatchChoice:
         return [unit for unit in free if unit.load.chain not in readers] or free
 
     def _must_wait(self, unit: Candidate[Order], running: Sequence[RunningBatch]) -> bool:
-        """Return True if a unit writes at once and a cancelled unit of its pipeline may still write (rule R15)."""
+        """Return True if a unit writes directly while a cancelled unit of its pipeline may still write (rule R15)."""
         return unit.load.chain.writes_at_once and any(batch.may_still_write(unit.pipeline) for batch in running)
 
     def _most_tasks(self, chain: OperatorChain) -> int:
         """Return the maximum number of concurrent tasks of a source.
 
-        A CPU-bound source may have one more task than slots: it waits in Spark, and starts as soon as another one ends.
+        A CPU-bound source may have one more task than slots. This task waits in Spark and starts as soon as another one
+        ends.
         """
         most = chain.parallelism or self._slots
         if chain.source.waits is not False:
@@ -115,7 +116,7 @@ class BatchChoice:
         return self._slots + 1 if most >= self._slots and self._backend.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[OperatorChain, int]) -> tuple[int, int]:
-        """Return the number of tasks for these units, at most one per slot: now, and if no task were running."""
+        """Return the number of tasks for these units, at most one per slot: now, and if no other task were running."""
         now = later = 0
         seen = set[OperatorChain]()
         for chain in (unit.load.chain for unit in eligible):

@@ -26,11 +26,11 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""Time to wait for further units of an I/O-bound source, so that they share a task batch, in seconds."""
+"""Time to wait for further units of an I/O-bound source, in seconds. They then share a task batch."""
 
 
 class UnitDispatcher:
-    """Dispatcher of submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
+    """Dispatches submitted work units to the backend's slots. Thread-safe. Only ``close`` waits for Spark."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class UnitDispatcher:
         slots: int | None = None,
         longest_ms: float = TARGET_MS,
     ) -> None:
-        """Create a dispatcher; it starts threads when units are submitted.
+        """Create a dispatcher. It starts threads when units are submitted.
 
         Args:
             backend: Runs the task batches.
@@ -68,7 +68,7 @@ class UnitDispatcher:
 
     @property
     def _most_jobs(self) -> int:
-        """Maximum concurrent Spark jobs: some keep the slots busy while others start and end."""
+        """Maximum concurrent Spark jobs. Some keep the slots busy while others start and end."""
         return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(
@@ -81,14 +81,14 @@ class UnitDispatcher:
         on_again: Callable[[], object] | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Queue one attempt at a work unit.
+        """Queue an attempt at a work unit.
 
         Args:
             chain: Operator chain of the unit.
             attempt: The attempt to run.
             on_result: Called once with the result or failure, unless the pipeline is cancelled.
             restored: True if the unit may have begun in an earlier process.
-            on_again: Called when the unit begins again, in which case a sink may receive its rows twice.
+            on_again: Called when the unit begins again. A sink may then receive its rows twice.
             on_progress: Called repeatedly with the progress of a long-running unit.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
@@ -111,7 +111,7 @@ class UnitDispatcher:
             self._changed.notify()
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
-        """Drop the waiting units of a pipeline, and stop its running ones unless other pipelines share their job.
+        """Remove the waiting units of a pipeline, and stop its running ones unless other pipelines share their job.
 
         After this returns, no result of an earlier unit is forwarded, unless its callback is already running.
         """
@@ -127,7 +127,7 @@ class UnitDispatcher:
             self._backend.cancel(tag)
 
     def close(self) -> None:
-        """Stop everything without forwarding further results, and wait up to 30 seconds for each thread."""
+        """Stop all work without forwarding further results, and wait up to 30 seconds for each thread."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -144,7 +144,7 @@ class UnitDispatcher:
     # -- the threads ----------------------------------------------------------------------------------------------
 
     def _add_thread(self) -> None:
-        """Start another thread if there may be work for it; each thread runs one Spark job at a time."""
+        """Start another thread if there may be work for it. Each thread runs one Spark job at a time."""
         if len(self._threads) < self._most_jobs and len(self._threads) < len(self._waiting) + len(self._running):
             thread = threading.Thread(target=self._serve, name=f"seatunnel-units-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
@@ -177,7 +177,7 @@ class UnitDispatcher:
             self._changed.wait(GATHERING_S)
 
     def _take(self) -> RunningBatch | None:
-        """Take the next batch from the waiting units; return ``None`` if no waiting unit may be read yet."""
+        """Take the next batch from the waiting units. Return ``None`` if no waiting unit may be read yet."""
         self._waiting[:MOST_UNITS] = map(self._paces.predicted, self._waiting[:MOST_UNITS])
         units, reader_threads = self._choice.choose(self._waiting, tuple(self._running))
         if not units:
@@ -257,7 +257,7 @@ class UnitDispatcher:
     def _note_unasked(self, batch: RunningBatch) -> None:
         """Record all units of a task that never connected to the driver as begun, because each of them may have begun.
 
-        A batch with cancelled pipelines is skipped if other tasks do connect: it had no task yet.
+        Batches with cancelled pipelines are skipped if other tasks connect: these batches had no task yet.
         """
         if not batch.reached and not (batch.dropped and self._is_reached):
             for unit in batch.units:
@@ -274,7 +274,7 @@ class UnitDispatcher:
     def _reported(self, batch: RunningBatch, results: Sequence[Numbered]) -> None:
         """Record results that arrived together.
 
-        Units of a batch overlap while they wait for the disk: the cost of each is its share of the time since the
+        Units of a batch overlap while they wait for the disk. The cost of each unit is its share of the time since the
         previous results.
         """
         now_ms = time.perf_counter() * 1000
@@ -302,7 +302,7 @@ class UnitDispatcher:
     def _watch(self, batch: RunningBatch) -> Watch | None:
         """Start a timer that requeues the unbegun units of an overdue batch (rule R15); ``None`` for a single unit.
 
-        A batch is overdue when it takes much longer than predicted, not counting possible waiting time in Spark.
+        A batch is overdue if it takes much longer than predicted, excluding possible waiting time in Spark.
         """
         limit_ms = overdue_ms(batch.units)
         if limit_ms is None:
@@ -323,9 +323,9 @@ class UnitDispatcher:
             return sum(later < self._backend.slots for later in others) >= self._backend.slots
 
     def _give_away(self, batch: RunningBatch) -> bool:
-        """Requeue the units that an overdue batch has not begun; return False if they are unknown.
+        """Requeue the units that an overdue batch has not begun. Return False if they are unknown.
 
-        Units that have begun continue: otherwise they would be read, and perhaps written, twice.
+        Begun units continue. Otherwise they would be read, and perhaps written, twice.
         """
         with self._changed:
             if batch.reached:
@@ -333,9 +333,9 @@ class UnitDispatcher:
             return batch.reached
 
     def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:
-        """Queue units again: first each pipeline in a separate job, after that each unit in a separate job.
+        """Queue units again: the first time each pipeline in a separate job, after that each unit in a separate job.
 
-        The caller holds the lock; otherwise a pipeline cancelled in between would continue.
+        The caller holds the lock. Otherwise a pipeline that is cancelled in between would continue.
         """
         batch.over.update(numbers)
         if numbers:
@@ -353,7 +353,7 @@ class UnitDispatcher:
         self._changed.notify(len(units))
 
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
-        """Queue the units without a result again; a unit that was alone in its batch has failed."""
+        """Queue the units without a result again. A unit that was alone in its batch has failed."""
         with self._changed:
             if not batch.left():
                 return

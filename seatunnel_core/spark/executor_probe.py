@@ -1,4 +1,4 @@
-"""Probe of an executor before data moves. It imports only the standard library: the rest may be missing there."""
+"""Probe of an executor before data is moved. It imports only the standard library: other modules may be missing."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Conversion of exceptions to a ``Failure``: its kind and a message for the user."""
+"""Conversion of exceptions to ``Failure`` objects: the kind of failure, and a message for the user."""
 
 import errno
 import logging
@@ -83,8 +83,8 @@ def _kind_in_driver(error: BaseException) -> FailureKind:
 def kind_of(error: BaseException) -> FailureKind:
     """Return the kind of an error.
 
-    An engine error caused by an ``OSError`` is retryable if the ``OSError`` is, unless the class or the flags of the
-    error decide.
+    An engine error that was caused by an ``OSError`` is retryable if the ``OSError`` is, unless the class or the flags
+    of the error determine this.
     """
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)
@@ -116,7 +116,7 @@ PAUSES_S = (0.5, 1.0, 2.0)
 
 
 def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
-    """Return the result of a request that changes nothing, retrying after transient failures as work units do."""
+    """Return the result of a request without side effects. After transient failures, it is retried like work units."""
     for pause_s in pauses_s:
         try:
             return request()

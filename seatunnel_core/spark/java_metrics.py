@@ -14,11 +14,11 @@ Figure = tuple[str, str, Mapping[str, str], float]
 
 _STATES = ("new", "runnable", "blocked", "waiting", "timed_waiting", "terminated")
 _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f"{state}.count" for state in _STATES))
-"""All thread states except deadlocks, because their detection stops all threads."""
+"""All thread states except deadlocks, because detecting deadlocks pauses all threads."""
 
 
 class JavaMetrics:
-    """Reader of all metrics of one JVM, in one request.
+    """Reads all metrics of a JVM in one request.
 
     Spark's metrics library provides the gauges as JSON, so a hundred values cost about as much as one.
     """
@@ -43,7 +43,7 @@ class JavaMetrics:
         self._about = {label: str(java.lang.System.getProperty(name)) for label, name in properties.items()}
 
     def read(self) -> tuple[int, list[Figure]]:
-        """Return the JVM's process ID and its current metrics; ``ConnectionError`` if it does not respond."""
+        """Return the JVM's process ID and its current metrics. Raise ConnectionError if it does not respond."""
         try:
             found = json.loads(self._writer.writeValueAsString(self._registry))["gauges"]
         except Exception as error:
@@ -86,5 +86,5 @@ def _of_threads(what: str, value: float) -> Figure:
 
 
 def _spaced(name: str) -> str:
-    """Return the name of a memory pool or garbage collector with spaces, which the library replaces with hyphens."""
+    """Restore the spaces in the name of a memory pool or garbage collector, which the library replaces with hyphens."""
     return name.replace("-", " ").replace("non ", "non-")

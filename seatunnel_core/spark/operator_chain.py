@@ -1,8 +1,8 @@
-"""Operator chain of a task: a source and every downstream transform and sink.
+"""Operator chain of a task: a source with all downstream transforms and sinks.
 
 The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
-is one chain per source: a sink fed by two sources is in both chains. Only a query that combines rows makes a chain read
-all splits of one or several joined sources as one work unit.
+is one chain per source: a sink fed by two sources is in both chains. Only for a query that combines rows, a chain reads
+all splits of one or several joined sources as a single work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,17 +24,17 @@ Schemas = tuple[TableSchema, ...]
 
 @frozen(kw_only=True)
 class FramePlan:
-    """Spark's analysis of a DataFrame transform, made without rows."""
+    """Spark's analysis of a DataFrame transform, without any rows."""
 
     schema: TableSchema
     """Schema of the transform's output."""
 
     across: str = ""
-    """Operation that combines rows, and therefore needs all splits together; empty for a row-by-row transform."""
+    """Operation that combines rows and needs all splits together; empty for a row-by-row transform."""
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
-"""Planner of a DataFrame transform from the schemas of its inputs by view name, such as ``SparkBackend.frame_plan``."""
+"""Function that analyzes a DataFrame transform, given the schemas of its inputs by view name."""
 
 
 @frozen(kw_only=True)
@@ -50,7 +50,7 @@ class Reader:
     """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """True for ``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
+    """True for ``row_error_handle_way = SKIP``: bad rows are counted and skipped and do not fail their unit."""
 
 
 @frozen(kw_only=True)
@@ -59,13 +59,13 @@ class Step:
 
     name: str
     transform: Transform | DataFrameTransform | None = field(repr=False)
-    """``None`` in a task if it is a DataFrame transform, which only the driver applies."""
+    """The transform; ``None`` in a task for a DataFrame transform, which only the driver applies."""
 
     inputs: tuple[str, ...]
     """Names of the source and the transforms that feed it."""
 
     views: tuple[str, ...] = ()
-    """The job's names of the inputs, in the same order; empty if they equal ``inputs``."""
+    """Names of the inputs in the job, in the same order; empty if they equal ``inputs``."""
 
     schemas: Schemas = ()
     """Output schemas, one per table."""
@@ -103,25 +103,25 @@ class OperatorChain:
     """Output schemas of the source, one per table."""
 
     steps: tuple[Step, ...]
-    """Downstream transforms, each after its inputs."""
+    """Downstream transforms, each one after its inputs."""
 
     targets: tuple[Target, ...]
     parallelism: int | None = None
     skip_bad_rows: bool = False
     beside: tuple[Reader, ...] = ()
-    """Further sources that are joined with the first."""
+    """Further sources that are joined with the first one."""
 
     splits: Mapping[str, tuple[Split, ...]] | None = field(default=None, repr=False)
-    """Splits by source name if the only work unit is a query over all of them; otherwise ``None``."""
+    """Splits by source name if the only work unit is a query over all splits; otherwise ``None``."""
 
     @cached_property
     def writes_at_once(self) -> bool:
-        """True if tasks write directly to a target, so that two attempts of a unit must not overlap (rule R15)."""
+        """True if tasks write directly to a target. Two attempts of a unit must then not overlap (rule R15)."""
         return bool(self._at_once)
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """Sinks with direct writes in which a repeated unit duplicates its rows."""
+        """Sinks with direct writes, in which a repeated unit duplicates its rows."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property
@@ -189,10 +189,10 @@ def build_chain(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Build the chain of one source, or of several, in a pipeline, and derive every schema in it.
+    """Build the chain of one or several sources in a pipeline, and derive all schemas in it.
 
-    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; their schemas are ignored. An
-    exception contains all findings about transforms and sinks.
+    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs. Their schemas are ignored. An
+    exception contains all problems of transforms and sinks.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
@@ -221,7 +221,7 @@ def build_chain(
 
 
 def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findings: Findings) -> list[Target]:
-    """Return the targets that rows reach, with their input schemas; report targets that cannot write them."""
+    """Return the targets that rows reach, with their input schemas. Report targets that cannot write them."""
     reached: list[Target] = []
     for target in targets:
         with findings.part():
@@ -277,7 +277,7 @@ def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Sc
 
 
 def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
-    """Return each table once; raise ``TransformError`` if a table arrives with different columns at ``name``."""
+    """Return each table once. Raise TransformError if a table arrives with different columns at ``name``."""
     tables: dict[str, TableSchema] = {}
     for schema in (schema for schemas in given for schema in schemas):
         other = tables.setdefault(schema.table, schema)

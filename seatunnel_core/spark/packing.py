@@ -35,23 +35,25 @@ class ShareMode(enum.Enum):
 
 
 SHORT_MS = 300.0
-"""Maximum predicted duration of a short unit with ``PART``."""
+"""Maximum predicted duration of a short unit in mode ``PART``."""
 
 TARGET_MS = 1000.0
 
 SMALLEST_MS = 50.0
-"""Minimum target duration of a batch; a shorter batch is not worth a Spark job."""
+"""Minimum target duration of a batch. Shorter batches are not worth a Spark job."""
 
 TINY_MS = 10.0
-"""Maximum predicted duration of a tiny unit: without measurements, a longer one may belong to a much slower source, so
-a batch contains at most one such unit per pipeline."""
+"""Maximum predicted duration of a tiny unit. Without measurements, a longer unit may belong to a much slower source, so
+a batch contains at most one of them per pipeline.
+"""
 
 MOST_UNITS = 128
-"""Maximum number of units in a batch, regardless of predictions. With 256 a thousand small tables took a tenth longer;
-64 was no faster."""
+"""Maximum number of units in a batch, regardless of predictions. In measurements with a thousand small tables, 256 was
+a tenth slower and 64 was not faster.
+"""
 
 MOST_READER_THREADS = 64
-"""Maximum number of reader threads in a task: each costs a thread and memory for its rows."""
+"""Maximum number of reader threads in a task. Each costs a thread and memory for its rows."""
 
 LIGHT_BYTES = 1 << 20
 LIGHT_ROWS = 100_000
@@ -61,7 +63,7 @@ _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 WAITING_SHARE = 0.25
-"""Share of a unit's time with a processor below which its source counts as I/O-bound."""
+"""Share of processor time in a unit's duration below which its source counts as I/O-bound."""
 
 _NEW_WEIGHT = 0.5
 """Weight of the latest measurement in the moving average."""
@@ -69,14 +71,14 @@ _NEW_WEIGHT = 0.5
 
 @frozen(kw_only=True)
 class Pace:
-    """Measured speed of the units of one chain, relative to the first guess."""
+    """Measured speed of a chain's units, relative to the first estimate."""
 
     factor: float = 1.0
-    """Duration of a unit, divided by the first guess."""
+    """Duration of a unit, divided by the first estimate."""
 
     measured: int = 0
     busy: float = 1.0
-    """Share of a unit's time for which it uses a processor."""
+    """Share of processor time in a unit's duration."""
 
     @property
     def waits(self) -> bool:
@@ -112,24 +114,24 @@ class Candidate(Generic[T]):
     """True if the prediction is based on measured units of the same chain."""
 
     apart: bool = False
-    """True if it shares only with its own pipeline, because its previous batch was lost or overdue."""
+    """True if it only shares a batch with units of its pipeline, because its previous batch was lost or overdue."""
 
     alone: bool = False
-    """True if it must run alone: its previous batch had units of only one pipeline, or it takes the DataFrame path."""
+    """True if it must run alone: its previous batch had units of a single pipeline, or it takes the DataFrame path."""
 
     waits: bool = False
-    """True if it is read in a thread, concurrently with others."""
+    """True if it is read in a thread, concurrently with other units."""
 
     @property
     def is_guess(self) -> bool:
-        """True if it may take far longer than predicted: nothing was measured, and the unit is not tiny."""
+        """True if it may take much longer than predicted: the chain was not measured, and the unit is not tiny."""
         return not self.measured and self.predicted_ms > TINY_MS
 
 
 def longest_batch_ms(interval_ms: int | None) -> float:
-    """Return the maximum duration of a batch in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
+    """Return the maximum duration of a batch in a job with a checkpoint every ``interval_ms``, or without any.
 
-    Tasks that cannot reach the driver deliver their results when the batch ends, and a checkpoint commits only results
+    Tasks that cannot reach the driver deliver their results when the batch ends, and a checkpoint only commits results
     that have arrived.
     """
     return TARGET_MS if interval_ms is None else min(TARGET_MS, max(SMALLEST_MS, float(interval_ms)))
@@ -240,7 +242,7 @@ def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
 
 
 def overdue_ms(batch: Iterable[Candidate[T]]) -> float | None:
-    """Return the time after which a batch's unbegun units are requeued; ``None`` for a single unit."""
+    """Return the time after which the unbegun units of a batch are requeued; ``None`` for a single unit."""
     units = list(batch)
     if len(units) < 2:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 BROADCAST_BYTES = 65_536
-"""Size above which a pickle is sent to each worker once, as a Spark broadcast, instead of with every batch."""
+"""Size in bytes above which a pickle is sent to each worker once, as a Spark broadcast, and not with every batch."""
 
 
 class Pickles:
@@ -35,7 +35,7 @@ class Pickles:
         self._given_up = threading.Event()
 
     def ship(self, settings: SparkSettings, given_up: threading.Event) -> None:
-        """Ship the modules that tasks import to the executors of a cluster; ``given_up`` ends each wait for them."""
+        """Ship the modules that tasks import to the executors of a cluster. ``given_up`` ends waiting for executors."""
         self._given_up = given_up
         self._shipment = shipment(self._context())
         own = [module for module in settings.preloads if module.startswith(OWN_PACKAGE)]
@@ -49,14 +49,14 @@ class Pickles:
             self._shipment.probe_again(self._context())
 
     def forget(self) -> None:
-        """Drop everything, because Spark was stopped."""
+        """Remove all pickles, because Spark was stopped."""
         self._packed.clear()
         self._shipment = None
 
     def pack(self, thing: OperatorChain | Source | Sink, whole: OperatorChain | None = None) -> PackedObject:
         """Pickle a chain, source or sink for the tasks.
 
-        On a cluster, make sure that the tasks can import its code and the modules that its plugins declare. If
+        On a cluster, this also ensures that tasks can import its code and the modules that its plugins declare. If
         ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
         """
         from pyspark import cloudpickle

@@ -1,4 +1,4 @@
-"""Report channel from a task to the driver: the task requests each work unit and reports results.
+"""Report channel from a task to the driver: the task requests each work unit and reports its result.
 
 Spark reports nothing about a task until it ends. Without the channel, a unit's result would wait for the other units of
 the batch, and the units that a killed task had begun would be unknown (protocol rule R15). ``reports.py`` decides when
@@ -30,27 +30,27 @@ from seatunnel_core.work.vertex_work import VertexWork
 logger = logging.getLogger("seatunnel.spark")
 
 Numbered = tuple[int, UnitResult]
-"""A result and the index of its work item in the batch."""
+"""A result with the index of its work item in the batch."""
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
-"""Maximum length of the first line in bytes; a line with a key is shorter."""
+"""Maximum length of the first line in bytes. Lines with a key are shorter."""
 
 KEY_S = 20.0
 """Timeout for the key of a connection, in seconds."""
 
 _MOST_ANSWERS = 64
-"""Maximum number of responses received at once; each is one byte."""
+"""Maximum number of responses to receive at once. Each response is one byte."""
 
 _PAUSE_S = 0.1
-"""Back-off after a task's connection was refused, in seconds."""
+"""Delay after a task's connection was refused, in seconds."""
 
 _PATIENCE_S = 20.0
 """Connect timeout of a task, in seconds."""
 
 
 class TaskListener(Protocol):
-    """Driver's side of one task batch. Its methods are called from separate threads."""
+    """Driver's side of a task batch. Its methods are called from separate threads."""
 
     def reached(self) -> None:
         """Record that a task of the batch has connected to the driver."""
@@ -67,17 +67,17 @@ class TaskListener(Protocol):
 
 @define(eq=False)
 class _Call:
-    """Batch with tasks that may connect."""
+    """A batch with the tasks that may connect."""
 
     listener: TaskListener
     tasks: int = 0
 
 
 class Exchange:
-    """Server of the driver to which tasks connect."""
+    """Server in the driver to which tasks connect."""
 
     def __init__(self, host: str, bind: str) -> None:
-        """Listen on a free port of the local address ``bind``; tasks connect to that port of ``host``."""
+        """Listen on a free port of the local address ``bind``. Tasks connect to this port of ``host``."""
         self._host = host
         self._calls: dict[str, _Call] = {}
         self._changed = threading.Condition()
@@ -87,7 +87,7 @@ class Exchange:
         threading.Thread(target=self._accept, name="seatunnel-reports", daemon=True).start()
 
     def _accept(self) -> None:
-        """Serve connections until ``close``. ``serve_forever`` would notice a shutdown only twice a second."""
+        """Serve connections until ``close``. ``serve_forever`` would only notice a shutdown after half a second."""
         while True:
             try:
                 request, address = self._server.get_request()
@@ -99,7 +99,7 @@ class Exchange:
                 self._server.process_request(request, address)
 
     def close(self) -> None:
-        """Stop the server: tasks can no longer connect."""
+        """Stop the server. Tasks can no longer connect."""
         self._closed = True
         with suppress(OSError):
             self._server.socket.shutdown(socket.SHUT_RDWR)  # interrupts accept
@@ -107,7 +107,7 @@ class Exchange:
 
     @contextmanager
     def listening(self, listener: TaskListener) -> Iterator[Address]:
-        """Accept the tasks of one batch, and yield the address for them to connect to."""
+        """Accept the tasks of a batch, and yield the address for their connections."""
         key = secrets.token_hex(16)
         with self._changed:
             self._calls[key] = _Call(listener)
@@ -118,12 +118,12 @@ class Exchange:
                 del self._calls[key]
 
     def is_silent(self, address: Address) -> bool:
-        """Return True if no task of the batch is connected, so that the processes of earlier ones have ended."""
+        """Return True if no task of the batch is connected. The processes of earlier tasks have then ended."""
         with self._changed:
             return not self._calls[address.key].tasks
 
     def serve(self, connection: socket.socket) -> None:
-        """Serve one task until it disconnects."""
+        """Serve a task until it disconnects."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         reading = DeadlineReader(connection, KEY_S)
@@ -191,7 +191,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
 
 class _Server(BoundedServer):
     most_untrusted = 1_000
-    """Maximum connections without a key: tasks send their keys immediately, but hundreds may start at the same time."""
+    """Maximum number of connections without a key. Tasks send keys at once, but hundreds may start together."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -213,11 +213,11 @@ class ReportChannel:
     """Task's side of a report channel. Thread-safe."""
 
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
-        """Connect to the driver, if there is an address.
+        """Connect to the driver if there is an address.
 
-        If the driver cannot be reached, items begin nevertheless, unless each may begin only ``once`` and another task
-        may have received them: a repeated task (``again``), or a broken channel. If the driver no longer runs the
-        batch, no item begins.
+        If the driver cannot be reached, items begin anyway. With ``once``, an item must not begin twice, so none begins
+        if another task may have received it: in a repeated task (``again``), or after the channel broke. If the driver
+        no longer runs the batch, no item begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
@@ -241,7 +241,7 @@ class ReportChannel:
             self._disconnect()
 
     def may_begin(self, number: int) -> bool:
-        """Request permission to begin a work item; without a response, decide as described in ``__init__``."""
+        """Request permission to begin a work item. Without a response, decide as described in ``__init__``."""
         answer = self._answer(self._send({"begin": number}))
         return self._may_go_on if answer is None else answer == _YES
 
@@ -251,7 +251,7 @@ class ReportChannel:
         return self._is_wanted
 
     def report(self, results: Sequence[Numbered]) -> bool:
-        """Report results to the driver; return True if they were received."""
+        """Report results to the driver. Return True if they were received."""
         ended = [{"number": number, "result": result.record()} for number, result in results]
         return self._answer(self._send({"ended": ended})) == _YES
 
@@ -309,7 +309,7 @@ class _Reached:
 
 
 def _reached(address: Address) -> _Reached | None:
-    """Connect to the driver; return ``None`` if it cannot be reached, for example because of a firewall."""
+    """Connect to the driver. Return ``None`` if it cannot be reached, for example because of a firewall."""
     try:
         made = socket.create_connection((address.host, address.port), timeout=_PATIENCE_S)
     except OSError:

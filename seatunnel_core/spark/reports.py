@@ -10,26 +10,26 @@ from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.vertex_work import VertexWork
 
 PAUSE_S = 0.05
-"""Report interval of a task with repeatable units, in seconds."""
+"""Interval between reports of a task with repeatable units, in seconds."""
 
 PROGRESS_S = 2.0
 """Interval at which a task reports the progress of running units, in seconds."""
 
 
 class Reports:
-    """Reports of one task over its channel. Thread-safe.
+    """Reports of a task over its channel. Thread-safe.
 
     With ``at_once``, for units that write directly to a target or are read concurrently, a unit begins when the driver
     allows it, and its result is reported when it ends.
 
-    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and the
-    results since. A busy driver takes as long to respond as several small units take to run, and each message adds to
-    its load. After a refusal, each unit requests permission first, so only units of the last interval begin
-    unnecessarily.
+    Other units may begin again, so they do not wait. Every ``PAUSE_S``, a thread reports the unit that began last and
+    the results since the last report. A busy driver takes as long to respond as several small units take to run, and
+    each message adds to its load. After a refusal, each unit requests permission first, so that at most the units of
+    one interval begin unnecessarily.
     """
 
     def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:
-        """Report over ``channel``; ``again`` is True if an earlier attempt of the task may have finished some units."""
+        """Report over ``channel``. ``again`` is True if an earlier attempt of the task may have finished some units."""
         self._channel = channel
         self._asks = at_once or again or not channel.is_wanted
         self._at_once = at_once
@@ -50,7 +50,7 @@ class Reports:
     def periodic(self) -> Iterator[None]:
         """Report in a thread while the body runs, and report the remaining results at the end.
 
-        If each result is reported immediately, the thread reports only the progress of long units.
+        If results are reported immediately, the thread only reports the progress of long units.
         """
         over = threading.Event()
 
@@ -80,7 +80,7 @@ class Reports:
         return True
 
     def runs(self, number: int, work: Callable[[], Mapping[str, VertexWork]]) -> None:
-        """Record that a unit runs; ``work`` returns its progress."""
+        """Record that a unit is running; ``work`` returns its progress."""
         with self._changing:
             self._running[number] = work
 

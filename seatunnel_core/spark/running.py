@@ -1,4 +1,4 @@
-"""Driver's record of the task batches on Spark: the units that have begun, ended, or begun again."""
+"""Task batches on Spark as known to the driver: the units that have begun, ended, or begun again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -17,15 +17,16 @@ from seatunnel_core.work.vertex_work import VertexWork
 PipelineKey = tuple[str, int]
 
 OnResult = Callable[[UnitResult], object]
-"""Callback for the result of a unit: called once by a dispatcher thread, unless the pipeline was cancelled. For a
-rejected unit, ``submit`` itself calls it."""
+"""Callback for the result of a unit. A dispatcher thread calls it once, unless the pipeline was cancelled. For a
+rejected unit, ``submit`` itself calls it.
+"""
 
 OnProgress = Callable[[Mapping[str, VertexWork]], object]
 
 
 @frozen(eq=False)
 class Order:
-    """Submitted work unit."""
+    """A submitted work unit."""
 
     chain: OperatorChain
     attempt: UnitAttempt
@@ -34,10 +35,10 @@ class Order:
     """True if it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Callback for a unit that begins again, in which case a sink may receive its rows twice."""
+    """Callback for a unit that begins again. A sink may then receive its rows twice."""
 
     on_progress: OnProgress | None = field(default=None, repr=False)
-    """Callback for the progress of a long-running unit by vertex; called repeatedly."""
+    """Callback for the progress of a long-running unit by vertex. It is called repeatedly."""
 
     @property
     def pipeline(self) -> PipelineKey:
@@ -66,7 +67,7 @@ class Order:
 
 @define(eq=False)
 class RunningBatch:
-    """Task batch submitted to Spark. Hold the dispatcher's lock to read or change it."""
+    """Task batch on Spark. Hold the dispatcher's lock to read or change it."""
 
     number: int
     """Number of the batch, from 1. Spark runs batches approximately in this order."""
@@ -77,13 +78,13 @@ class RunningBatch:
     """Reader threads by chain. If empty, units run one after the other."""
 
     dropped: set[Hashable] = field(factory=set)
-    """Pipelines cancelled since; their results are discarded."""
+    """Pipelines that were cancelled after the batch was submitted. Their results are discarded."""
 
     reached: bool = False
-    """True once its task has connected to the driver. Before, it is unknown which units have begun."""
+    """True after its task has connected to the driver. Before that, it is unknown which units have begun."""
 
     began_ms: float = 0.0
-    """Time at which its task connected or the latest results arrived, by ``time.perf_counter``."""
+    """Time at which its task connected or the latest results arrived, from ``time.perf_counter``."""
 
     begun: set[int] = field(factory=set)
     over: set[int] = field(factory=set)
@@ -123,13 +124,13 @@ class RunningBatch:
 
 @define
 class _Begun:
-    """Set of numbers that are mostly added in order from 1."""
+    """Set of numbers that are mostly added in ascending order from 1."""
 
     below: int = 1
     more: set[int] = field(factory=set)
 
     def add(self, number: int) -> bool:
-        """Add a number; return True if it is new."""
+        """Add a number. Return True if it is new."""
         if number < self.below or number in self.more:
             return False
         self.more.add(number)
@@ -140,7 +141,7 @@ class _Begun:
 
 
 class Ledger:
-    """Units begun in this process, for chains in which repeated units duplicate rows. Not thread-safe."""
+    """Units that have begun in this process, for chains in which repeated units duplicate rows. Not thread-safe."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
@@ -149,7 +150,7 @@ class Ledger:
         """
 
     def begins_again(self, order: Order) -> bool:
-        """Record that a unit begins; return True if it may have begun before."""
+        """Record that a unit begins. Return True if it may have begun before."""
         source = (*order.pipeline, order.chain.source_name)
         first = self._epochs.setdefault(source, order.attempt.epoch)
         fresh = self._begun.setdefault(source, _Begun()).add(order.attempt.unit.number)
@@ -157,10 +158,10 @@ class Ledger:
 
 
 def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
-    """Return True if a unit is I/O-bound and so is read in a thread concurrently with others.
+    """Return True if a unit is I/O-bound and therefore read in a thread, concurrently with others.
 
-    If its source does not declare it, the measured units decide. Before any unit is measured, light units count as
-    I/O-bound. Units of chains on the DataFrame path never do.
+    If its source does not declare this, measurements decide. Before any measurement, light units count as I/O-bound.
+    Units on the DataFrame path are never I/O-bound.
     """
     if chain.on_frames or chain.source.waits is not None:
         return bool(chain.source.waits) and not chain.on_frames
@@ -170,7 +171,7 @@ def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
 
 
 def speculating(chain: OperatorChain) -> Failure:
-    """Return the failure of a chain that writes at once while Spark may run two attempts of a task concurrently."""
+    """Return the failure of a chain that writes directly while Spark may run two attempts of a task concurrently."""
     message = (
         f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes directly, and with "
         "spark.speculation and spark.speculation.task.duration.threshold Spark would write rows twice even "

@@ -1,9 +1,9 @@
 """Shipping of code to the executors of a cluster, and the check that they can run it.
 
-Executors need Python and all compiled modules, above all pyarrow. Pure Python modules (the engine, attrs, the job's
-plugins and their imports) are shipped with the application. They are not declared: a new Python process imports the
-tasks' code and reports the loaded modules. Modules that a plugin declares as ``task_modules`` are never shipped: they
-must be installed on every executor.
+Executors need Python and all compiled modules, in particular pyarrow. Pure Python modules (the engine, attrs, the job's
+plugins and their imports) are shipped with the application. They need not be declared: a new Python process imports the
+code of the tasks and reports the loaded modules. Modules that a plugin declares as ``task_modules`` are never shipped:
+they must be installed on every executor.
 """
 
 import json
@@ -39,16 +39,17 @@ TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task",
 """Modules that every task imports, regardless of the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""Prefix of the engine's modules. A new Python process can import these, but possibly not the modules of a script."""
+"""Prefix of the engine's modules. A new Python process can import these, but perhaps not the modules of a script."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
 WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
-"""Spark's option for the time that an application waits for its executors."""
+"""Spark option for the time that an application waits for its executors."""
 
 WAIT_S = 180
-"""Default of ``WAIT_OPTION``, in seconds: longer than ``spark.network.timeout``, after which a master reclaims the
-executors of a lost driver."""
+"""Default of ``WAIT_OPTION``, in seconds. It is longer than ``spark.network.timeout``, after which a master reclaims
+the executors of a lost driver.
+"""
 
 _LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5
@@ -88,19 +89,19 @@ print(json.dumps(found))
 
 @frozen(kw_only=True)
 class Imports:
-    """Modules loaded by an import, except the standard library and Spark's own Python."""
+    """Modules that an import loads, except the standard library and Spark's own Python code."""
 
     pure: dict[str, Path] = field(repr=False)
-    """Modules that can be shipped: the folder or file of each top-level name."""
+    """Modules that can be shipped, as the folder or file of each top-level name."""
 
     compiled: tuple[str, ...]
     """Top-level names that must be installed where tasks run."""
 
 
 class Shipment:
-    """Modules that an application has shipped, shared by all its backends; nothing with a local master.
+    """Modules that an application has shipped, shared by all its backends. Empty with a local master.
 
-    They share it because an executor rejects a second file of the same name.
+    It is shared because an executor rejects a second file with the same name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -121,12 +122,12 @@ class Shipment:
         modules: Iterable[str],
         declared: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """Make sure that tasks can import the modules; repeated calls for the same modules cost nothing.
+        """Ensure that tasks can import the modules. Repeated calls for the same modules are free.
 
-        ``given_up`` ends the wait for executors. ``declared`` contains further modules with the plugin that needs each.
+        ``given_up`` ends waiting for executors. ``declared`` contains further modules with the plugin that needs each.
 
         Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
+            PlatformError: An executor lacks a module. The message contains the node, the module and a pip command.
         """
         with self._lock:
             new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
@@ -162,7 +163,7 @@ _SHIPMENTS_LOCK = threading.Lock()
 
 
 def shipment(context: "SparkContext") -> Shipment:
-    """Return the application's shipment, the same object for every caller."""
+    """Return the application's shipment, which is the same object for all callers."""
     with _SHIPMENTS_LOCK:
         if context not in _SHIPMENTS:
             folder = tempfile.mkdtemp(prefix="seatunnel-ship-")
@@ -172,7 +173,7 @@ def shipment(context: "SparkContext") -> Shipment:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """Return the modules that unpickling imports: the modules of the job's plugin classes and functions."""
+    """Return the modules that unpickling imports, which contain the job's plugin classes and functions."""
     modules: set[str] = set()
     memo: list[object] = []
     last: tuple[object, object] = (None, None)
@@ -223,7 +224,7 @@ def write_archive(archive: Path, packages: dict[str, Path]) -> None:
 
 
 def wait_for_executors(context: "SparkContext", given_up: threading.Event, settled_s: float = _SETTLED_S) -> int:
-    """Wait until the number of executors has been stable for ``settled_s`` seconds, and return it.
+    """Wait until the number of executors has not changed for ``settled_s`` seconds, and return it.
 
     Raises:
         PlatformError: The time of ``WAIT_OPTION`` has passed, the cluster ended the application, or ``given_up`` was
@@ -264,7 +265,8 @@ def probe_executors(
         executors: Number of executors.
         modules: Modules that must be installed there.
         declared: Modules declared by plugins, each with the plugin that needs it.
-        preloads: Shipped modules to import in the Python workers now, so that no work unit waits for that.
+        preloads: Shipped modules to import in the Python workers in advance, so that no work unit waits for the
+            imports.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)
@@ -294,7 +296,7 @@ def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Map
 
 
 def executors(context: "SparkContext") -> frozenset[str]:
-    """Return the IDs of a cluster's executors. The application never reuses an ID."""
+    """Return the IDs of a cluster's executors. An application never reuses an ID."""
     return frozenset(filter(None, context._jsc.sc().getExecutorIds().mkString(" ").split()))
 
 

@@ -1,4 +1,4 @@
-"""Messages of Spark's errors, and whether a retry can help."""
+"""Messages of Spark errors, and whether a retry may succeed."""
 
 import builtins
 import re
@@ -25,7 +25,7 @@ def spark_says(error: Exception) -> str:
 
 
 def lasts(error: BaseException | None) -> bool:
-    """Return True if another attempt of a task would fail with the same error, as with deterministic Python errors."""
+    """Return True if another attempt at a task would fail with the same error, as for deterministic Python errors."""
     name = _python_error(error)
     return is_rejected(error) or (bool(name) and _is_lasting(name))
 
@@ -77,7 +77,7 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Permanent errors with the base class of a transient error."""
+"""Permanent errors with a base class of transient errors."""
 
 
 def _python_error(error: BaseException | None) -> str:

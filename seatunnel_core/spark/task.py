@@ -1,8 +1,8 @@
-"""Code of a Spark task: runs a batch of work items in sequence or concurrently, each with its own result.
+"""Code of a Spark task: runs a batch of work items in sequence or concurrently. Each item has its own result.
 
 Importing this module does not import Spark, so tests can call its functions directly. An error in a work item becomes
 its result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught, such as
-a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
+a killed process, fails the batch. The driver knows which units had begun, and runs them again separately.
 """
 
 import pickle
@@ -38,9 +38,9 @@ from seatunnel_core.work.unit import UnitAttempt
 
 
 def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
-    """Run the batch of one task, and yield the unreported results with the indices of their work items.
+    """Run the batch of a task, and yield the unreported results with the indexes of their work items.
 
-    Spark calls this in every task of a job: ``task`` is the index of the task and of the batch.
+    Spark calls this in every task of a job: ``task`` is the index of the task and of its batch.
     """
     for _ in partition:  # Spark discards a worker that leaves input unread
         pass
@@ -52,10 +52,10 @@ def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[obj
 def run_batch(
     batch: TaskBatch, task_attempt: int, channel: ReportChannel | None = None, *, again: bool = False
 ) -> Iterator[tuple[int, Result]]:
-    """Run the work items, and yield the results that ``channel`` could not report, with the indices of their items.
+    """Run the work items, and yield the results that ``channel`` could not report, with the indexes of their items.
 
-    Without reader threads the items run in sequence. Making staged rows durable mostly waits for the disk, so it
-    continues in threads while the next unit is read: only ``SinkWriter.finish`` of a unit overlaps with other units,
+    Without reader threads, the items run in sequence. Making staged rows durable mostly waits for the disk, so it
+    continues in threads while the next unit is read. Only ``SinkWriter.finish`` of a unit overlaps with other units,
     never two reads or two transforms.
     """
     at_once = batch.writes_at_once or bool(batch.reader_threads)
@@ -88,7 +88,7 @@ def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[
 
 
 def _side_by_side(batch: TaskBatch, task_attempt: int, reports: Reports) -> None:
-    """Run the units of each chain in its reader threads.
+    """Run the units of each chain in the chain's reader threads.
 
     Each thread has its own copy of the chain, so that sources need not be thread-safe. Transforms run one at a time.
     """
@@ -147,13 +147,13 @@ def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
 
 
 _FINISHING = 8
-"""Maximum number of units of a batch that wait for the disk while the next one is read."""
+"""Maximum number of units in a batch that wait for the disk while the next one is read."""
 
 _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """LRU cache of unpickled objects, one per thread of the process, so that plugins need not be thread-safe."""
+    """LRU cache of unpickled objects for each thread of the process. Plugins therefore need not be thread-safe."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()

@@ -18,6 +18,6 @@ class PackedObject:
 
 
 def batch_of(works: Sequence[tuple[Work, PackedObject]]) -> TaskBatch:
-    """Return the task batch of these work items, with each packed object once."""
+    """Return a task batch with these work items, in which each packed object occurs once."""
     carriers: Mapping[str, Any] = {packed.key: packed.carrier for _, packed in works}
     return TaskBatch(works=tuple(work for work, _ in works), carriers=carriers)

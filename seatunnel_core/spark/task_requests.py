@@ -1,4 +1,4 @@
-"""Short work items for which a caller waits: inspecting a discovered object, probing a sink."""
+"""Short work items for which a caller waits: inspecting a discovered object, or probing a sink."""
 
 import queue
 import threading
@@ -25,7 +25,7 @@ class _Request:
 
 
 class TaskRequests:
-    """Queue of work items: those that arrive while a Spark job runs form the next job. Thread-safe."""
+    """Queue of work items. Items that arrive while a Spark job is running form the next job. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
         """Create the queue; ``run`` runs work items as one Spark job and returns their results in order."""
@@ -34,13 +34,13 @@ class TaskRequests:
         self._threads: list[threading.Thread] = []
 
     def close(self) -> None:
-        """Stop the threads once all earlier requests are done."""
+        """Stop the threads after all earlier requests are done."""
         for _ in self._threads:
             self._waiting.put(None)
         self._threads.clear()
 
     def ask(self, wanted: Sequence[tuple[Work, PackedObject]], kind: type[SeaTunnelError]) -> list[Any]:
-        """Run the work items, wait for them, and return their results in order; a failed item raises a ``kind``."""
+        """Run work items, wait for them, and return their results in order. A failed item raises a ``kind``."""
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)
             self._threads.append(thread)

@@ -1,4 +1,4 @@
-"""Attempt at a work unit in a task: reading, transforming, staging and counting."""
+"""Attempt at a work unit in a task: read, transform, stage and count rows."""
 
 import json
 import threading
@@ -30,7 +30,7 @@ from seatunnel_core.work.vertex_meter import VertexMeter
 from seatunnel_core.work.vertex_work import VertexWork
 
 _turn = threading.Lock()
-"""Lock held while a transform runs, so that users' functions need no locks even if units are read concurrently."""
+"""Lock held while a transform runs. User functions then need no locks, even if units are read concurrently."""
 
 
 def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
@@ -49,7 +49,7 @@ def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged
 
 
 def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
-    """Return the values that the sinks of a unit show, by sink."""
+    """Return the values that the sinks of a unit display, by sink."""
     return {name: one.shown for name, one in staged.items() if one.shown}
 
 
@@ -122,7 +122,7 @@ class UnitRun(ReadContext):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each kind of note: the vertex, the number of rows, and the location of one of them."""
+        """One sentence for each kind of note, with the vertex, the number of rows, and the location of one of them."""
         return tuple(
             f"{where}: {count} rows {what}; such as {example}"
             for (where, what), (count, example) in self._notes.items()
@@ -160,7 +160,7 @@ class UnitRun(ReadContext):
                     self.push(consumer.name, changed)
 
     def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
-        """Yield the batches that reach ``end`` through its input ``through`` if ``node`` emits a batch."""
+        """Yield the batches that reach ``end`` through its input ``through`` when ``node`` emits a batch."""
         for consumer in self._consumers.get(node, ()):
             if consumer.name == end:
                 if node == through:
@@ -181,14 +181,14 @@ class UnitRun(ReadContext):
             self._enter("transform", step.name)
 
     def _enter(self, kind: str, name: str) -> None:
-        """Charge the time from now on to a vertex, and set it as the location of failures."""
+        """Attribute the time from now on, and failures, to a vertex."""
         self.at = f"{kind} {name!r}"
         self._meter.enter(name)
 
     def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
         """Write a batch to a sink, and handle rejected rows according to the sink's option.
 
-        ``as_read`` states that the batch is the last one read, so that row positions are known.
+        ``as_read`` is True if the batch is the last one that was read, so that the positions of its rows are known.
         """
         if not batch.rows.num_rows:
             return
@@ -222,7 +222,7 @@ class UnitRun(ReadContext):
             self.note("are skipped, because the sink cannot write them", str(refused.error), refused.rows)
 
     def stage(self) -> None:
-        """Read the unit and pass its rows to the writers; keep an error for the result."""
+        """Read the unit and pass its rows to the writers. An error is kept for the result."""
         before_ms = _busy_ms()
         self._meter.enter(self.reader.name)
         try:
@@ -234,7 +234,7 @@ class UnitRun(ReadContext):
         self._busy_ms = _busy_ms() - before_ms
 
     def result(self) -> UnitResult:
-        """Make the staged output durable, and return the result of the attempt. Call it once, last."""
+        """Make the staged output durable, and return the result of the attempt. Call this once, at the end."""
         staged: dict[str, Staged] = {}
         if self._failure is None:
             try:
@@ -272,7 +272,7 @@ class UnitRun(ReadContext):
         self._failure = self.failure(error)
 
     def failure(self, error: Exception) -> Failure:
-        """Return the cause and location of the attempt's failure.
+        """Return the failure of the attempt with its cause and location.
 
         If a transform or a sink rejects a row, the message also contains the location from which the row was read.
         Sources add this location themselves.
@@ -332,7 +332,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _busy_ms() -> float:
-    """Return this thread's processor time plus, if the system reports it, the time that it waited for a processor."""
+    """Return the processor time of this thread and, if the system reports it, the time waiting for a processor."""
     try:
         with open("/proc/thread-self/schedstat", "rb") as schedstat:
             return sum(map(int, schedstat.read().split()[:2])) / 1e6

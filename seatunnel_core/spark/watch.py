@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Watch:
-    """Timer that calls a function after a delay in seconds; the function may restart it. Thread-safe."""
+    """Timer that calls a function after a delay in seconds. The function may restart it. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -23,7 +23,7 @@ class Watch:
             self._timer.start()
 
     def cancel(self) -> None:
-        """Stop the timer permanently; a call that is already running continues."""
+        """Stop the timer permanently. A call that is already running continues."""
         with self._lock:
             self._cancelled = True
             if self._timer is not None:

@@ -40,7 +40,7 @@ class InspectWork:
 
 @frozen(kw_only=True)
 class ProbeWork:
-    """Token to write into a sink's target, where ``Sink.prove`` must find it from the driver."""
+    """Token to be written to a sink's target, where ``Sink.prove`` must find it from the driver."""
 
     sink: str
     """Key of the sink in ``TaskBatch.carriers``."""
@@ -54,7 +54,7 @@ Work = UnitWork | InspectWork | ProbeWork
 
 @frozen
 class Address:
-    """Address at which the driver listens for the task of one batch (``report_channel``)."""
+    """Address at which the driver listens for the task of a batch (``report_channel``)."""
 
     host: str
     port: int
@@ -67,7 +67,7 @@ class TaskBatch:
 
     works: tuple[Work, ...]
     carriers: Mapping[str, Any] = field(repr=False)
-    """Pickled objects that the work items need, by key; a large one is a Spark broadcast of its pickle."""
+    """Pickled objects that the work items need, by key. A large pickle is a Spark broadcast."""
 
     reader_threads: Mapping[str, int] = field(factory=dict)
     """Number of reader threads by key of the chain. If empty, the items run one after the other."""
@@ -82,14 +82,14 @@ class TaskBatch:
 
 @frozen(kw_only=True)
 class UnitResult(Stored):
-    """Result of an attempt at a work unit. It counts only after the driver has checked its numbers (rule R14)."""
+    """Result of an attempt at a work unit. It is only valid after the driver has checked its numbers (rule R14)."""
 
     job_id: str
     pipeline_id: int
     source: str
     attempt: AttemptId
     failure: Failure | None
-    """Cause of a failure, after which the counts below cover the part before it; ``None`` after success."""
+    """Cause of a failure; ``None`` after success. After a failure, the counts below cover the part before it."""
 
     rows_read: int = 0
     rows_skipped: int = 0

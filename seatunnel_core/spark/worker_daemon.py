@@ -1,8 +1,8 @@
-"""Parent process of the tasks' Python workers on the driver's machine, started by Spark.
+"""Parent process of the tasks' Python workers on the driver's machine. Spark starts it.
 
-It is the module of Spark's option ``spark.python.daemon.module``. It passes its pipes to the worker template
-(``worker_template``), which has imported all modules and forks a parent that replaces it. This process ends when that
-fork ends. Without a template, it is the parent itself.
+It is the module in Spark's option ``spark.python.daemon.module``. It passes its pipes to the worker template
+(``worker_template``), which has imported all modules and forks a process that replaces this parent. This process ends
+when that fork ends. Without a template, this process itself is the parent.
 """
 
 import json
@@ -16,7 +16,7 @@ TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
 
 
 def handed_over(path: str) -> bool:
-    """Let a template fork a replacement parent; return True after that parent has ended, False without a fork."""
+    """Request a replacement parent from the template. Return True after that parent has ended, False without a fork."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known which process handles it
     try:
         return _handed_over(path)

@@ -1,8 +1,8 @@
 """Template process from which the tasks' Python processes on the driver's machine are forked.
 
-Importing the tasks' modules takes a second. So one process imports them on an idle processor while the JVM starts, and
-each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which keeps the
-template's standard input open.
+Importing the tasks' modules takes a second. Therefore one process imports them on an idle processor while the JVM
+starts, and each parent of workers that Spark requests is forked from it (``worker_daemon``). It ends with the driver,
+which keeps the template's standard input open.
 """
 
 import gc
@@ -41,7 +41,7 @@ them."""
 
 
 class WorkerTemplate:
-    """Driver's handle of the running template."""
+    """Driver's handle for the running template."""
 
     def __init__(self, folder: str, modules: Sequence[str], log: BinaryIO) -> None:
         """Start the template, which imports the modules. ``folder``, for its socket, must be private to this user."""
@@ -65,7 +65,7 @@ class WorkerTemplate:
         )
 
     def stop(self) -> None:
-        """Stop the template and wait for its end; workers forked from it continue."""
+        """Stop the template and wait until it has ended. Workers that were forked from it continue."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -100,7 +100,7 @@ def serve(path: str, modules: Sequence[str]) -> None:
 
 
 def _become(asking: socket.socket) -> bool:
-    """Take over the pipes, environment and module path of the requesting process; return False if it has ended."""
+    """Take over the pipes, environment and module path of the requesting process. Return False if it has ended."""
     _, files, _, _ = socket.recv_fds(asking, 1, 3)
     with asking.makefile("rb") as request:
         given = json.loads(request.read() or b"{}")

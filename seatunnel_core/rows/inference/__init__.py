@@ -1,1 +1,1 @@
-"""Schema inference: kinds of values, types that represent them, and rows that do not fit."""
+"""Schema inference: kinds of values, types that represent them, and rows that do not match."""

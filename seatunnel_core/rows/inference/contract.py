@@ -1,4 +1,4 @@
-"""Schema contract: handling of rows that do not fit the tables, columns and types, with dlt's terms."""
+"""Schema contract: handling of rows that do not match the tables, columns and types, with dlt's terms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -18,22 +18,22 @@ class SchemaContract:
     """
 
     tables: str = EVOLVE
-    """Handling of an unknown list that would be a child table; if lists are arrays, ``columns`` applies instead."""
+    """Handling of unknown lists that would become child tables. If lists are arrays, ``columns`` applies instead."""
 
     columns: str = EVOLVE
     """Handling of a field without a column."""
 
     data_type: str = EVOLVE
-    """Handling of a value that does not fit its column's type."""
+    """Handling of a value that does not match the type of its column."""
 
     @classmethod
     def of(cls, written: Any) -> "SchemaContract":
-        """Parse the contract: one word for all deviations, or a block; raise ``ValueError`` if it is invalid."""
+        """Parse the contract: one word for all deviations, or a block. Raise ValueError if it is invalid."""
         return contract_of(cls, written, WORDS)
 
 
 def contract_of(kind: type[C], written: Any, words: Sequence[str]) -> C:
-    """Parse the contract: one of ``words`` for everything, or a block; raise ``ValueError`` if it is invalid."""
+    """Parse the contract: one of ``words`` for all deviations, or a block. Raise ValueError if it is invalid."""
     keys = list(fields_dict(kind))  # type: ignore[arg-type]
     if not isinstance(written, Mapping):
         return kind(**dict.fromkeys(keys, _word(written, words)))

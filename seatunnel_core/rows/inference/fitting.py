@@ -1,4 +1,4 @@
-"""Conversion of rows to inferred columns, with the schema contract for values that do not fit."""
+"""Conversion of rows to inferred columns, with the schema contract for values that do not match."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -21,11 +21,11 @@ _Fit = Callable[[Any, Discard], Any]
 
 
 class DiscardedRowError(Exception):
-    """Error for a discarded row; its message completes a sentence that starts with the number of rows."""
+    """Error for a discarded row. Its message completes a sentence that starts with the number of rows."""
 
 
 class Fitting:
-    """Conversion of JSON objects to rows of inferred columns."""
+    """Converts JSON objects to rows of inferred columns."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class Fitting:
     ) -> None:
         """Create a converter for the columns of a schema.
 
-        ``sample`` is a description of the rows used for inference, for use in messages; ``known`` are columns that are
-        not read. If ``child_tables``, the contract's ``tables`` applies to unknown lists.
+        ``sample`` describes the rows used for inference, for messages. ``known`` contains columns that are not read. If
+        ``child_tables``, the contract's ``tables`` applies to unknown lists.
         """
         self._contract = contract
         self._child_tables = child_tables
@@ -48,12 +48,12 @@ class Fitting:
         self._names = frozenset((*columns.names, *known))
 
     def row(self, document: Mapping[str, Any], discard: Discard) -> dict[str, Any]:
-        """Return the values of a row by column; a missing field is null.
+        """Return the values of a row by column. A missing field is null.
 
-        ``document`` is a result of ``native_json.parsed``; ``discard`` is called for discarded values.
+        ``document`` is from ``native_json.parsed``. ``discard`` is called for discarded values.
 
         Raises:
-            ValueError: The row does not fit, and the contract does not discard it; the message names the column.
+            ValueError: The row does not match, and the contract does not discard it. The message names the column.
             DiscardedRowError: The row is discarded.
         """
         require_once(document, self._names)
@@ -79,7 +79,7 @@ class Fitting:
         )
 
     def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:
-        """Discard a value that does not fit its column, or raise an error, according to the contract."""
+        """Discard a value that does not match its column, or raise an error, according to the contract."""
         name, kind = column.name, type_name(column.type)
         if self._contract.data_type == DISCARD_VALUE:
             discard(
@@ -98,7 +98,7 @@ class Fitting:
         )
 
     def _fit(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
-        """Return a function that converts a value to a type; ``path`` is the location of the value in the row."""
+        """Return a function that converts a value to a type; ``path`` is the location of the value in its row."""
         if pa.types.is_string(kind):
             return lambda value, _: None if value is None else text_of(value)
         if pa.types.is_struct(kind):
@@ -138,7 +138,7 @@ class Fitting:
 
 
 def exact_converter(kind: pa.DataType) -> Converter:
-    """Return a function that converts a JSON value to an inferred type, or raises ``ValueError`` if it would change."""
+    """Return a function that converts a JSON value to an inferred type, or raises ValueError if it would change."""
     fit = Fitting(pa.schema([pa.field("", kind)]), SchemaContract(), "")
 
     def convert(value: Any) -> Any:
@@ -152,7 +152,7 @@ def _refuse(what: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return a string unchanged, and any other JSON value as JSON; raise ``ValueError`` for a lone surrogate."""
+    """Return a string unchanged, and any other JSON value as JSON. Raise ValueError for a lone surrogate."""
     text = value if isinstance(value, str) else _json(value)
     if not text.isascii():
         text.encode()

@@ -33,8 +33,9 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
-"""``WHOLE``: numbers of 64 bits that a double represents exactly; ``LONG``: other numbers of 64 bits; ``UNWRITABLE``:
-strings that represent doubles that JSON cannot write."""
+"""``WHOLE``: 64-bit integers that a double represents exactly; ``LONG``: other 64-bit integers; ``UNWRITABLE``: strings
+for doubles that JSON cannot represent.
+"""
 
 TYPES: Mapping[int, pa.DataType] = {
     0: pa.string(),
@@ -54,7 +55,7 @@ TYPES: Mapping[int, pa.DataType] = {
     MOMENT: pa.timestamp("us", tz="UTC"),
     TEXT: pa.string(),
 }
-"""Type of each set of kinds without objects and lists; ``string`` for a set that is not listed."""
+"""Type for each set of kinds without objects and lists; ``string`` for all other sets."""
 
 HELD: Mapping[pa.DataType, int] = {
     pa.bool_(): BOOLEAN,
@@ -76,12 +77,12 @@ _EXACT_EXPONENT = 300
 
 
 def united(kinds: int) -> int:
-    """Return the canonical form of a set of kinds: ``TEXT`` if no other type represents all of them."""
+    """Return the canonical form of a set of kinds, which is ``TEXT`` if no other type represents all of them."""
     return kinds if kinds in TYPES or kinds in (OBJECT, LIST) else TEXT
 
 
 def kinds_of(values: Collection[Any]) -> int:
-    """Return the united kinds of JSON values; faster than ``kind_of`` for each value."""
+    """Return the union of the kinds of JSON values. Faster than ``kind_of`` for each value."""
     found = 0
     for kind in set(map(type, values)):
         if kind in _OF_TYPE:

@@ -12,7 +12,7 @@ _AT_ONCE = 4096
 
 
 def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
-    """Return the shape of rows in JSON lines, down to ``levels`` below them; lines without an object are ignored."""
+    """Infer the shape of rows in JSON lines, down to ``levels`` levels. Lines without an object are ignored."""
     shape, lines = Shape(), iter(lines)
     while some := list(islice(lines, _AT_ONCE)):
         shape.see(_objects(some), levels + 1)
@@ -20,7 +20,7 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects in lines; lines that certainly have one object each are parsed together, twice as fast."""
+    """Return the objects in lines. Lines that certainly contain one object each are parsed together, twice as fast."""
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

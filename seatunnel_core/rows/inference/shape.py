@@ -1,4 +1,4 @@
-"""Shape of rows: their fields, and the kinds of values in each."""
+"""Shape of rows: their fields, with the kinds of values in each field."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,14 +10,14 @@ from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds
 from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
-"""Maximum depth at which objects and lists are inspected; deeper values become JSON strings."""
+"""Maximum depth at which objects and lists are inspected. Deeper values become JSON strings."""
 
 
 class Shape:
-    """Kinds of the values at one location of the rows, and the shapes below it.
+    """Kinds of the values at a location in rows, with the shapes below it.
 
-    ``see`` and ``unite`` only add. Uniting is commutative, associative and idempotent, so a shape depends only on the
-    set of inspected rows.
+    ``see`` and ``unite`` only add kinds. The union is commutative, associative and idempotent, so a shape depends only
+    on the set of inspected rows.
     """
 
     __slots__ = ("element", "fields", "kinds")
@@ -33,7 +33,7 @@ class Shape:
         """For lists, the shape of all elements; ``None`` if all lists were empty."""
 
     def see(self, values: Collection[Any], levels: int = DEEPEST + 1) -> None:
-        """Add values returned by ``native_json.parsed``, and inspect ``levels`` levels of them."""
+        """Add values from ``native_json.parsed``, and inspect them down to ``levels`` levels."""
         if self.kinds == TEXT:  # TEXT represents all kinds
             return
         self._add(kinds_of(values))
@@ -56,7 +56,7 @@ class Shape:
                     self._field(name, place).see(values, levels)
 
     def unite(self, other: "Shape") -> None:
-        """Add all values of another shape."""
+        """Add the values of another shape."""
         self._add(other.kinds)
         if self.kinds == OBJECT:
             for name, (place, shape) in other.fields.items():
@@ -90,7 +90,7 @@ class Shape:
         return TYPES.get(self.kinds, pa.string())
 
     def field(self, name: str) -> pa.Field:
-        """Return the field of this shape, with the mark of ``rows.unknown`` if its type is unknown."""
+        """Return the field for this shape, marked as in ``rows.unknown`` if its type is unknown."""
         is_known = self.kinds != 0 and (self.kinds != OBJECT or self.fields)
         return marked(name, self.type() if is_known else pa.null())
 
@@ -99,7 +99,7 @@ class Shape:
         return pa.schema([self.fields[name][1].field(name) for name in self.names])
 
     def body(self) -> dict[str, Any]:
-        """Return the shape in JSON."""
+        """Return the shape as JSON values."""
         found: dict[str, Any] = {"kinds": self.kinds}
         if self.fields:
             found["fields"] = [[name, place, shape.body()] for name, (place, shape) in sorted(self.fields.items())]
@@ -109,7 +109,7 @@ class Shape:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Shape":
-        """Return the shape in a ``body``; raise ``StoredValueError`` if it is not a shape."""
+        """Return the shape from JSON values. Raise StoredValueError if they are not a shape."""
         shape = cls()
         shape.kinds = stored.number(body, "kinds")
         for name, place, field in stored.items(body, "fields") if "fields" in body else ():

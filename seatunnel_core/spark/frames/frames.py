@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class SparkFrames:
-    """Builder and runner of the DataFrames of work units in one Spark session."""
+    """Builds and runs the DataFrames of work units in a Spark session."""
 
     def __init__(self, spark: "SparkSession", slots: int) -> None:
         self._spark = spark
@@ -60,8 +60,8 @@ class SparkFrames:
     def _build(self) -> Iterator[None]:
         """Build frames exclusively, with the settings of this session.
 
-        A thread of the engine has no active session, so Spark would use the defaults for ``spark.sql.caseSensitive``,
-        the time zone and all other settings.
+        Threads of the engine have no active session. Without one, Spark would use the defaults for
+        ``spark.sql.caseSensitive``, the time zone and all other settings.
         """
         with self._building:
             activate(self._spark)
@@ -95,7 +95,7 @@ class SparkFrames:
         return FramePlan(schema=TableSchema(table=first.table, columns=arrow_columns(made.schema)), across=across)
 
     def _check_names(self, identifier: str, schema: TableSchema) -> None:
-        """Raise ``TransformError`` if two column names differ only in case and Spark cannot distinguish them."""
+        """Raise TransformError if two column names differ only in case and Spark cannot distinguish them."""
         if str(self._spark.conf.get("spark.sql.caseSensitive")).lower() == "true":
             return
         seen: dict[str, str] = {}
@@ -118,7 +118,7 @@ class SparkFrames:
             raise SourceError(f"{source.identifier}: {error}") from error
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Let a sink prepare its target, using a frame without rows. Spark's exceptions are not wrapped."""
+        """Make a sink prepare its target with a frame without rows. Spark's exceptions are not wrapped."""
         try:
             columns = spark_schema(schemas[0])
         except TransformError as error:
@@ -129,12 +129,12 @@ class SparkFrames:
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool
     ) -> None:
-        """Let a sink publish its staged output; Spark's exceptions are not wrapped."""
+        """Make a sink publish its staged output. Spark's exceptions are not wrapped."""
         activate(self._spark)
         sink.publish(self._spark, committables, context, may_be_committed=may_be_committed)
 
     def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
-        """Run the part of a work unit that passes through DataFrames; a data error becomes its failure.
+        """Run the part of a work unit that uses DataFrames. A data error becomes the failure of the result.
 
         Spark's exceptions for a failure of the whole job are not wrapped.
         """
@@ -170,7 +170,7 @@ class SparkFrames:
         )
 
     def _stage(self, chain: OperatorChain, work: FrameWork, tag: str) -> tuple[dict[str, Staged], int, Failure | None]:
-        """Run the frames of a unit; return the staged output by sink, the number of skipped rows, the first failure."""
+        """Run the frames of a unit. Return staged output by sink, the number of skipped rows, and the first failure."""
         build = UnitFrames(self._spark, chain, work, self._slots, self._note_for(tag))
         reports: list[str] = []
         with build.keeping():
@@ -206,9 +206,9 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """Return the number of rows and bytes read for a job, and of rows skipped, ignoring repeated tasks and reads.
+    """Return the number of rows and bytes read and of rows skipped for a job. Repeated tasks and reads count once.
 
-    Steps between DataFrame transforms have no source: they read nothing, but may skip rows.
+    Steps between DataFrame transforms have no source. They read no rows, but may skip rows.
     """
     by_step: dict[tuple[str, str], dict[str, int]] = {}
     for (_, source, step, _), one in noted.items():
@@ -230,10 +230,10 @@ def _partition_number() -> int:
 
 
 def both_parts(chain: OperatorChain, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
-    """Merge the results of a unit with sinks downstream of DataFrame transforms and other sinks.
+    """Merge the results of a unit from the DataFrame path and from the fused path.
 
-    Rows read on both paths are counted once. ``direct`` are the results of the fused path, each for some splits of a
-    source.
+    Rows read on both paths are counted once. ``direct`` contains the results of the fused path, each for some splits of
+    a source.
     """
     results = (framed, *direct)
     failure = next((result.failure for result in results if result.failure is not None), None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def spark_schema(schema: TableSchema) -> "StructType":
-    """Return the Spark types of a table's columns; raise ``TransformError`` if Spark lacks one."""
+    """Return the Spark types of a table's columns. Raise TransformError if Spark lacks a type."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
@@ -32,7 +32,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
 
 
 def arrow_columns(schema: "StructType") -> pa.Schema:
-    """Return the Arrow columns of a Spark schema: all nullable, timestamps in UTC."""
+    """Return the Arrow columns of a Spark schema. All columns are nullable, and timestamps are in UTC."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     # Spark 4.0 and 4.1 use UTC by default; later versions need the time zone.

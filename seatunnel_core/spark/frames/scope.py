@@ -1,7 +1,7 @@
-"""Decision from Spark's analysed plan whether a DataFrame transform works row by row or combines rows.
+"""Analysis of Spark's plan for a DataFrame transform: it works row by row, or it combines rows.
 
-A plan works row by row if it consists only of known operators that derive each result row from a single input row,
-independent of the location of the row. Everything else counts as combining rows.
+A plan works row by row if it consists only of known operators that derive each output row from a single input row,
+regardless of where the row is. All other plans count as combining rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""Unreadable path: a request for rows fails immediately, in the driver."""
+"""Unreadable path. A request for rows fails immediately in the driver."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -68,7 +68,7 @@ _CLAUSES = {
 _NO_INPUT = "a result that is not derived from the input's rows"
 
 _PLAIN_PYTHON = (100, 101)
-"""Spark's numbers for Python functions that receive the values of one row; all others receive batches or groups."""
+"""Spark's numbers for Python functions that receive the values of one row. All others receive batches or groups."""
 
 
 @frozen
@@ -83,7 +83,7 @@ class PlanScope:
 
 
 def plan_only(spark: "SparkSession", columns: "StructType") -> "DataFrame":
-    """Return a frame for planning: requesting its rows raises an error that ``asked_for_rows`` recognises."""
+    """Return a frame for planning. A request for its rows raises an error that ``asked_for_rows`` recognizes."""
     nothing = spark.sparkContext.textFile(_NOWHERE).map(lambda line: line)
     return spark.createDataFrame(nothing, columns, verifySchema=False)
 
@@ -99,7 +99,7 @@ def asked_for_rows(error: BaseException | None) -> bool:
 
 @contextmanager
 def judging(what: str) -> "Iterator[None]":
-    """Raise ``TransformError`` with the remedy if a function calls a Spark action on a ``plan_only`` frame."""
+    """Raise TransformError with a remedy if a function calls a Spark action on a ``plan_only`` frame."""
     try:
         yield
     except Exception as error:
@@ -113,7 +113,7 @@ def judging(what: str) -> "Iterator[None]":
 
 
 def judge_plan(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> PlanScope:
-    """Analyse the plan of a frame that was derived from ``inputs``, which are ``plan_only`` frames."""
+    """Analyze the plan of a frame that was derived from ``inputs``, which are ``plan_only`` frames."""
     ids = [_analysed(each).rdd().id() for each in inputs]
     plan = _Plan(frame.sparkSession, ids)
     if not plan.reads(_analysed(frame)):
@@ -127,7 +127,7 @@ def _analysed(frame: "DataFrame") -> Any:
 
 
 class _Plan:
-    """Traversal of one Spark plan, with nodes and expressions that are JVM objects."""
+    """Traversal of a Spark plan. Its nodes and expressions are JVM objects."""
 
     def __init__(self, spark: "SparkSession", inputs: Sequence[int]) -> None:
         self.clauses: dict[str, None] = {}
@@ -140,7 +140,7 @@ class _Plan:
         """True for expression classes that are subqueries, by class name."""
 
     def reads(self, plan: Any) -> bool:
-        """Return True if a plan reads an input; add its operations that combine rows to ``clauses``."""
+        """Return True if a plan reads an input, and add its operations that combine rows to ``clauses``."""
         kind = _kind(plan)
         if kind in ("LogicalRDD", "ExternalRDD"):
             return self._comes_of_input(plan.rdd())
@@ -233,7 +233,7 @@ def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
 
 
 def _drawn_anew(expression: Any) -> bool:
-    """Return True if an expression generates random numbers without a seed; with one, work units would repeat them."""
+    """Return True if an expression generates random numbers without a fixed seed."""
     try:
         return bool(expression.hideSeed())
     except Exception:
@@ -241,7 +241,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of a Spark class without its package. Other names keep the package, to match no list here."""
+    """Return the name of a Spark class without its package. Other names keep it, and so match no list here."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

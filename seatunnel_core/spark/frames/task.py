@@ -25,10 +25,10 @@ Batches = Iterator[pa.RecordBatch]
 
 @frozen(kw_only=True)
 class Noted:
-    """Report of one task in addition to the rows that it passes to Spark.
+    """Report of a task in addition to the rows that it passes to Spark.
 
-    A data error must not become a Spark error, because Spark would repeat the task three times and report the cause
-    only as text.
+    A data error must not become a Spark error. Otherwise Spark would repeat the task three times and report the cause
+    as text only.
     """
 
     rows: int = 0
@@ -40,8 +40,9 @@ class Noted:
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Callback for a task's report about a piece. It receives the number of the piece, so that a piece that is read twice
-is counted once. Without a number, the piece is the partition of the task."""
+"""Callback for a task's report on a piece of input. It receives the number of the piece, by which a piece that is read
+twice is counted once. Without a number, the piece is the partition of the task.
+"""
 
 
 @frozen(kw_only=True)
@@ -55,7 +56,7 @@ class FrameWork:
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """Return the run of the attempt for one of the chain's sources."""
+        """Return the run of the attempt for a source of the chain."""
         chain: OperatorChain = unwrapped(self.chain, {self.chain: self.carrier})
         attempt = self.attempt
         if chain.splits is not None:
@@ -67,7 +68,7 @@ class FrameWork:
 def read_to(
     work: FrameWork, source: str, step: str, through: str, columns: pa.Schema, note: Note
 ) -> Callable[[Batches], Batches]:
-    """Return a function from indices of a source's splits to the rows that reach an input of a DataFrame transform."""
+    """Return a function from split indexes of a source to the rows that reach an input of a DataFrame transform."""
 
     def read(numbers: Batches) -> Batches:
         run = work.run(source)
@@ -90,7 +91,7 @@ def read_to(
 
 
 def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
-    """Return a function that counts and forwards the rows that Spark has read."""
+    """Return a function that counts and forwards rows that Spark has read."""
 
     def count(batches: Batches) -> Batches:
         rows = size = 0
@@ -142,7 +143,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
 
 
 def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
-    """Return the report in the rows of ``stage_from``: parts by sink, number of skipped rows, the first failure."""
+    """Return the results in the rows of ``stage_from``: parts by sink, number of skipped rows, first failure."""
     parts: dict[str, list[Staged]] = {}
     skipped = 0
     for row in map(json.loads, reports):

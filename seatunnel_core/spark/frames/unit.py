@@ -32,24 +32,20 @@ class UnitFrames:
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
-    """Function that returns the receiver of counts, by the counted source (empty for none) and the counting step."""
+    """Function that returns the receiver of counts for a source (empty for none) and a step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Cached frames of a query with several output tables. Computing them again might sample or limit the rows
-    differently."""
+    """Cached frames of a query with several output tables. Computing them again might sample or limit differently."""
 
     def staging_nodes(self) -> list[str]:
-        """Return the DataFrame transforms, and sources that Spark reads, that feed a sink.
-
-        Between such a vertex and the sink there are only Arrow transforms.
-        """
+        """Return DataFrame transforms and sources read by Spark that feed a sink through Arrow transforms only."""
         sources = [reader.name for reader in self.chain.readers if isinstance(reader.source, FrameSource)]
         frames = [step.name for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
         return [name for name in (*sources, *frames) if reaches_sink(self.chain, name)]
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Release the cached frames at the end."""
+        """Release the cached frames on exit."""
         try:
             yield
         finally:
@@ -84,7 +80,7 @@ class UnitFrames:
         return inputs.count(node) + reaches_sink(self.chain, node)
 
     def _source_frame(self, reader: Reader) -> "DataFrame":
-        """Return the rows of a source that Spark reads, counting them; raise an error if its columns have changed."""
+        """Return the rows of a source that Spark reads, and count them. Raise an error if its columns have changed."""
         source, schema = reader.source, reader.schemas[0]
         assert isinstance(source, FrameSource)
         frame = frame_of(source, self.spark)
@@ -119,9 +115,9 @@ class UnitFrames:
         return frame
 
     def _numbers(self, reader: Reader) -> "DataFrame":
-        """Return a frame of the indices of a source's splits, one partition for each task that reads them.
+        """Return a frame of split indexes of a source, with a partition for each task that reads them.
 
-        A work unit has few splits. A query has all of them, and at most the source's maximum of concurrent tasks.
+        A work unit has few splits. A query has all splits, and at most the source's maximum number of concurrent tasks.
         """
         if self.chain.splits is None:
             splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
@@ -130,7 +126,7 @@ class UnitFrames:
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
-        """Return the sources and DataFrame transforms (or the vertex itself) that feed it through Arrow transforms."""
+        """Return the nearest upstream sources and DataFrame transforms of a vertex; itself if it is one of them."""
         if self.chain.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
         origins: dict[str, None] = {}
@@ -149,8 +145,8 @@ class UnitFrames:
 def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
     """Yield the fused part of a work unit: rows that reach sinks without a DataFrame transform.
 
-    Each source is one task; in a query, the source's maximum of concurrent tasks. ``key`` is the key of the chain in a
-    batch, and ``slots`` the number of tasks that Spark runs concurrently.
+    Each source is one task. In a query, it is the source's maximum number of concurrent tasks. ``key`` is the key of
+    the chain in a batch, and ``slots`` is the number of tasks that Spark runs concurrently.
     """
     for reader in chain.readers:
         if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):
@@ -175,7 +171,7 @@ def reaches_sink(chain: OperatorChain, node: str) -> bool:
 
 @contextmanager
 def _without_query_logs() -> Iterator[None]:
-    """Suppress PySpark's printing of each query that it cannot plan, with the JVM's stack, before it raises.
+    """Prevent PySpark from printing each query that it cannot plan, with the JVM's stack, before it raises.
 
     Printing is restored afterwards, because the application's session may also run other queries.
     """
@@ -192,7 +188,7 @@ def _without_query_logs() -> Iterator[None]:
 
 
 def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
-    """Return the rows of a source that Spark reads; raise ``SourceError`` if Spark rejects it."""
+    """Return the rows of a source that Spark reads. Raise SourceError if Spark rejects it."""
     try:
         with _without_query_logs():
             return source.frame(spark)

@@ -15,7 +15,7 @@ from attrs import frozen
 from seatunnel_core.spark.starting.java import Java
 
 FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
-"""Environment variable for the folder of archives, by default in the user's cache folder; ``off`` disables archives."""
+"""Environment variable for the folder of archives, by default in the user's cache; ``off`` disables archives."""
 
 CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
 """JVM flags of users who manage archives themselves."""
@@ -27,22 +27,22 @@ archive that it used, even an intact one."""
 CHECKED = "-XX:+VerifySharedSpaces"
 _JAVA = 17
 _EDITION = 1
-"""Version of the archive's content: increase it when the creator loads other classes."""
+"""Version of the archive's content. Increase it when the creator loads other classes."""
 
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-"""Environment variables for the temporary folder, which may be removed while the creator of the archive still runs."""
+"""Environment variables for the temporary folder, which may be removed while the creator still runs."""
 
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
 
 @frozen
 class ClassArchive:
-    """Archive for one Java and one PySpark; its file need not exist."""
+    """Archive for a Java and a PySpark installation. Its file need not exist."""
 
     file: Path
 
     def flags(self) -> tuple[str, ...]:
-        """Return the JVM flags that use the archive; empty if it does not exist.
+        """Return the JVM flags for using the archive; empty if it does not exist.
 
         The JVM verifies checksums first, because a wrong bit on the disk would become a wrong class.
         """
@@ -59,10 +59,10 @@ class ClassArchive:
 
 
 def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassArchive | None:
-    """Return the archive for a Java and the PySpark of this process; ``None`` if archives are not used.
+    """Return the archive for a Java installation and this process's PySpark; ``None`` if archives are not used.
 
-    They are used for Java 17 only. Spark's launcher names one jar twice in the class path; Java 21 drops the duplicate
-    when it creates an archive, and later rejects the archive because the class path differs.
+    Archives are used with Java 17 only. Spark's launcher lists one jar twice in the class path. Java 21 removes the
+    duplicate when it creates an archive, and later rejects the archive because the class path differs.
     """
     chosen = environ.get(FOLDER, "")
     folder = Path(chosen) if chosen else cache

@@ -1,8 +1,8 @@
 """Creation of the Java class archive that Spark's JVM loads at every start.
 
-Most of a JVM's start is reading about ten thousand classes from jars. An archive (class-data sharing) contains them
-parsed and linked, so Spark starts in about half the time. An archive belongs to one Java and one class path: its name
-is derived from both, and a JVM ignores an archive that does not match.
+A JVM spends most of its start reading about ten thousand classes from jars. An archive (class-data sharing) contains
+them parsed and linked, so Spark starts in about half the time. An archive belongs to one Java installation and one
+class path: its name is derived from both, and a JVM ignores an archive that does not match.
 
 The first command on a machine starts Spark without an archive, and leaves a process that creates it with the lowest
 priority. ``python -m seatunnel_core.spark.starting.class_archive`` creates it immediately.
@@ -22,7 +22,7 @@ from seatunnel_core.spark.starting.settings import SparkSettings, cache_folder
 
 _ARCHIVES_KEPT = 3
 _MADE_WITHIN_S = 140.0
-"""Time limit for an attempt, in seconds: Spark may wait forever for a process that cannot start."""
+"""Time limit for an attempt, in seconds. Spark may wait forever for a process that cannot start."""
 
 _ENDS_WITHIN_S = 120.0
 _LOWEST_PRIORITY = 19
@@ -69,7 +69,7 @@ def _fill(archive: ClassArchive, draft: Path, cache: Path) -> None:
 
 
 def _abandon() -> None:
-    """End this process, Spark and every process that it started."""
+    """End this process, Spark and all processes that it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)  # the JVM ends when its standard input does

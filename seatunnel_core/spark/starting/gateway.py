@@ -1,4 +1,4 @@
-"""PySpark's gateway to the JVM: launch, state, reset, and suppression of unwanted side effects."""
+"""PySpark's gateway to the JVM: launch, state and reset, without unwanted side effects."""
 
 import logging
 import os
@@ -34,7 +34,7 @@ QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
-    """Start Spark in the existing JVM or in a new one that writes its output to ``log_file``."""
+    """Start Spark in the existing JVM, or in a new JVM that writes its output to ``log_file``."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -67,7 +67,7 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
 def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
     """Return the configuration without secrets.
 
-    PySpark launches the JVM with the configuration on its command line, which every user of the machine can read. The
+    PySpark launches the JVM with the configuration on its command line, which all users of the machine can read. The
     context receives the complete configuration over the gateway. Java options with secrets are written to a file in
     ``folder``, which the JVM reads when it starts.
     """
@@ -83,7 +83,7 @@ def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
 
 
 def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
-    """Write the secrets that Spark needs before its context exists, such as repository logins, to a file, if any."""
+    """Write secrets that Spark needs before its context exists, such as repository logins, to a file, if any."""
     found = {key: value for key, value in conf.getAll() if key.startswith(_AT_SUBMIT) and shown(key, value) != value}
     if not found:
         return None
@@ -108,7 +108,7 @@ def _submitted_with(properties: Path | None) -> Iterator[None]:
 
 
 def _public_flags(written: str, folder: Path) -> str:
-    """Return Java options in which those with secrets are replaced by the name of a file, as ``@FILE``."""
+    """Replace Java options that contain secrets with the name of a file, as ``@FILE``."""
     if shown(_DRIVER_FLAGS, written) == written:
         return written
     flags = shlex.split(written)
@@ -120,17 +120,17 @@ def _public_flags(written: str, folder: Path) -> str:
 
 
 def quoted(flag: str, *, always: bool = False) -> str:
-    """Return an option in the syntax of Spark and Java argument files: quoted if necessary."""
+    """Quote an option for Spark and Java argument files, if necessary."""
     if not always and not set(flag) & set(" \t\"'\\"):
         return flag
     return '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def keep_to_its_logger() -> None:
-    """Keep py4j's messages in its own logger, and stop PySpark from printing each query that cannot be planned.
+    """Keep py4j's messages in its own logger, and prevent PySpark from printing each query that cannot be planned.
 
     Otherwise py4j prints a lost connection with a traceback, and PySpark prints the JVM's stack. The errors of the
-    driver's calls state both in one sentence.
+    driver's calls report both in one sentence.
     """
     from py4j import java_gateway
     from pyspark.logger import PySparkLogger
@@ -142,10 +142,10 @@ def keep_to_its_logger() -> None:
 
 @cache
 def leave_pandas_alone() -> None:
-    """Keep PySpark from importing pandas when it passes a value to Java.
+    """Prevent PySpark from importing pandas when it passes a value to Java.
 
-    PySpark checks whether each value has a type of numpy. For this it imports its test helpers, and pandas with them,
-    which takes most of a second at the start. If numpy is not imported, no value can have such a type.
+    PySpark checks whether each value has a NumPy type. For this, it imports its test helpers, which import pandas and
+    take most of a second at the start. If NumPy is not imported, no value can have such a type.
     """
     from pyspark.sql import types
 
@@ -174,7 +174,7 @@ def is_alive(gateway: Any) -> bool:
 
 
 def _end(gateway: Any) -> None:
-    """End the JVM of a gateway without a context; it would otherwise stay idle until this process ends."""
+    """End the JVM of a gateway without a context. Otherwise it would stay idle until this process ends."""
     forget()
     process = gateway.proc
     if process is not None:
@@ -186,7 +186,7 @@ def _end(gateway: Any) -> None:
 
 
 def forget() -> None:
-    """Reset PySpark after the JVM has died, so that the same Python process can start another one."""
+    """Reset PySpark after the JVM has ended, so that the same Python process can start another one."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

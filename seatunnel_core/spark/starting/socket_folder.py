@@ -1,7 +1,7 @@
-"""Folder of the Unix domain sockets between the JVM and its Python workers on the same machine.
+"""Folder for the Unix domain sockets between the JVM and its Python workers on the same machine.
 
-Commands and results are a few hundred bytes. Over TCP they wait for an acknowledgement that is delayed by 40 ms: a job
-took 71 ms that way, and takes 21 ms over these sockets. Spark 4.0 does not know the options and ignores them.
+Commands and results are a few hundred bytes. Over TCP, they wait for an acknowledgement that is delayed by 40 ms: a job
+took 71 ms with TCP and takes 21 ms with these sockets. Spark 4.0 ignores the options.
 """
 
 import atexit
@@ -31,9 +31,9 @@ def socket_folder() -> str:
 
 
 def restore_socket_folder(folder: str) -> None:
-    """Create the folder again if it was removed, as ``systemd-tmpfiles`` does with old ones, and log a warning.
+    """Create the folder again if it was removed, for example by ``systemd-tmpfiles``, and log a warning.
 
-    Without it, the JVM cannot create a socket for the results of a Spark job, and keeps one open file for each attempt.
+    Without it, the JVM cannot create a socket for the results of a Spark job, and leaks an open file at each attempt.
     """
     if os.path.lexists(folder):
         _require_own_folder(folder)
