@@ -292,7 +292,7 @@ class PythonRows:
         return self._seen.see(rows, numbers)
 
     def batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-        """Yield rows in batches with the columns known so far. Raise RowError, with row and key, for a misfit."""
+        """Yield rows in batches with the columns known so far. Raise RowError for a value that does not match."""
         left, blank = iter(rows), 0
         while some := list(islice(left, AT_ONCE)):
             found = self.see(some)

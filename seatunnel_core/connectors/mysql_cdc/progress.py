@@ -29,7 +29,7 @@ class WindowChunk:
     low: str | None
     high: str | None
     mark: LogPosition | None = None
-    """Log position as of which the chunk was read; ``None`` until its reader reports it."""
+    """Log position that the rows of the chunk reflect; ``None`` until its reader reports it."""
 
     def record(self) -> list[Any]:
         """Return the chunk as JSON values."""

@@ -20,7 +20,7 @@ def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs
     Args:
         tables: The tables.
         rules: Masks of the columns, and filters of the rows.
-        logs_names: True if the log contains column names. Otherwise unselected columns are recorded, too.
+        logs_names: True if the log contains column names. Otherwise unselected columns are also recorded.
     """
     found = {each.reading.name: _record(each, rules, logs_names=logs_names) for each in tables}
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()

@@ -42,7 +42,7 @@ FULL_IMAGES = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and recon
 
 
 class Marking(enum.Enum):
-    """Method of determining the exact log position as of which a chunk was read."""
+    """Method of determining the exact log position that the rows of a chunk reflect."""
 
     SNAPSHOT = "snapshot"
     """MariaDB reports the position of a consistent snapshot."""

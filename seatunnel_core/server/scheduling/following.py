@@ -122,7 +122,7 @@ def _of_lost_member(view: View, record: JobRecord) -> Change | None:
 
 
 def _give_up(view: View, record: JobRecord) -> Change | None:
-    """End a cancelled job whose worker process is unreachable."""
+    """End a cancelled job with an unreachable worker process."""
     if record.wanted not in CANCELLED or view.stopping_s.get(record.job_id, 0.0) <= GIVE_UP_AFTER_S:
         return None
     error = (

@@ -137,5 +137,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return the memory of this machine, all of which each Spark worker may use. Executors have their own limit."""
+    """Return the memory of this machine. Each Spark worker may use all of it; executors have their own limit."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

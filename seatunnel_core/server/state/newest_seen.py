@@ -18,7 +18,7 @@ REPORT_S = 60.0
 
 
 class NewestSeenStore(ClusterStore):
-    """Store that rejects a state older than the newest one that this node has seen."""
+    """Store that rejects a state that is older than the newest state this node has seen."""
 
     def __init__(self, store: ClusterStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
