@@ -171,9 +171,7 @@ class ColumnRules:
     def require_masks_kept(self, found: Found, former: Collection[str]) -> None:
         """Check that no renamed column lost its mask.
 
-        Args:
-            found: A table with changed columns.
-            former: Names of the columns before the change.
+        ``found`` has changed columns; ``former`` contains the names of the columns before the change.
 
         Raises:
             SourceChangedError: A masked column was removed, and a column without a mask was added.

@@ -29,9 +29,7 @@ class Emission:
     def of(cls, options: Options, connector: str) -> "Emission":
         """Return the masks and the output format in the options.
 
-        Args:
-            options: The options of the source.
-            connector: ``mysql``, ``mariadb`` or ``postgresql``.
+        ``connector`` is ``mysql``, ``mariadb`` or ``postgresql``.
 
         Raises:
             UsageError: An option has an invalid value.

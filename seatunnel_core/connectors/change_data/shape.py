@@ -26,13 +26,7 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
 
 
 def shape_message(table: str, changes: str, position: str) -> str:
-    """Return the message about changed columns, without a remedy.
-
-    Args:
-        table: Path of the table.
-        changes: The differences, from ``shape_changes``.
-        position: Log position of the first row with the new columns.
-    """
+    """Return the message about changed columns, without a remedy."""
     return (
         f"the columns of {table} have changed: {changes}; the first such row is at {position}. No row with the new "
         "columns was read"
@@ -41,12 +35,6 @@ def shape_message(table: str, changes: str, position: str) -> str:
 
 def require_shape(table: str, logged: pa.Schema, planned: pa.Schema, position: str) -> None:
     """Check that logged rows have the planned columns.
-
-    Args:
-        table: Path of the table, for the message.
-        logged: Columns of the logged rows.
-        planned: Columns that the job writes.
-        position: Log position of the first of these rows, for the message.
 
     Raises:
         SourceChangedError: A column was added, removed, renamed or moved, or has another type.
@@ -57,12 +45,7 @@ def require_shape(table: str, logged: pa.Schema, planned: pa.Schema, position: s
 
 
 def require_same_keys(present: Sequence[TableSchema], former: Sequence[TableSchema]) -> None:
-    """Raise SourceChangedError unless each table has the primary key that it had when the job started.
-
-    Args:
-        present: The current tables.
-        former: The tables when the job started.
-    """
+    """Raise SourceChangedError unless each table has the primary key that it had when the job started."""
     keys = {each.table: each.primary_key for each in former}
     for table in present:
         before = keys.get(table.table, table.primary_key)

@@ -42,8 +42,7 @@ class TableChoice:
     def chosen(self, listed: Sequence[TablePath]) -> list[TablePath]:
         """Return the selected tables, in the order of the list.
 
-        Args:
-            listed: Full paths of all tables that can be captured.
+        ``listed`` contains the full paths of all tables that can be captured.
 
         Raises:
             SourceError: A name matches no table or several tables, or the pattern matches no table.

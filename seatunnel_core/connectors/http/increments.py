@@ -87,11 +87,7 @@ class RowIncrements:
     def kept(self, rows: pa.RecordBatch, window: Window, before: set[str], context: ReadContext) -> pa.RecordBatch:
         """Return the rows that belong to this job.
 
-        Args:
-            rows: Rows from the responses.
-            window: The window of the job.
-            before: Digests of earlier rows; updated with the digests of ``rows``.
-            context: Receives notes about repeated rows, such as rows that moved to the next page between requests.
+        The digests of ``rows`` are added to ``before``. Repeated rows are noted in ``context``.
         """
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
 

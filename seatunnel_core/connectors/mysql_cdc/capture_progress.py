@@ -48,10 +48,7 @@ class Observed:
 def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition | None) -> SourceProgress | None:
     """Return the progress of the source for users; ``None`` before the first poll.
 
-    Args:
-        progress: The state of the source.
-        observed: Observations of the polls.
-        oldest: Position from which the oldest retained checkpoint resumes; ``None`` if it is unknown.
+    ``oldest`` is the position from which the oldest retained checkpoint resumes, if known.
     """
     times = observed.times
     if times is None:

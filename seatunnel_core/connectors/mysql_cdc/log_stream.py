@@ -82,10 +82,6 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
     The protocol only supports start offsets below 4 GiB. A larger file, which contains a large transaction, is read
     from its beginning.
 
-    Args:
-        events: The events from the beginning of the file.
-        start: Offset of an event or of the end of the file.
-
     Raises:
         LogError: No event begins at the offset.
     """

@@ -26,10 +26,7 @@ class Observed:
     def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
         """Return the observations with the end of the log after a poll.
 
-        Args:
-            state: State of the source after the poll.
-            end: End of the log, and the time on the server.
-            starts_now: True if the job has just started at the end of the log.
+        ``starts_now`` is True if the job has just started at the end of the log.
         """
         position = Lsn.parse(state.log)
         times = self.times

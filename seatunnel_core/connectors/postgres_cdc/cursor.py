@@ -196,13 +196,7 @@ class Capture:
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
     def logged(self, end: str, committed_ms: int = 0, changed: ColumnsChange | None = None) -> "Capture":
-        """Return the state after the log has been read up to a position.
-
-        Args:
-            end: The position.
-            committed_ms: Time of the last commit; 0 if there was none.
-            changed: Column change at the position, if any.
-        """
+        """Return the state after the log has been read up to a position."""
         committed_ms = committed_ms or self.committed_ms
         return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed)
 

@@ -57,11 +57,6 @@ class Preparation:
     def next(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> LogStart | None:
         """Create the slot and the publication unless they exist, and return the start position.
 
-        Args:
-            connection: A psycopg connection in autocommit mode.
-            job_id: ID of the job that holds the lock of the slot.
-            tables: The captured tables.
-
         Returns:
             The start position; ``None`` while open transactions delay it: call this method again.
 
@@ -83,10 +78,7 @@ class Preparation:
     def hold_slot(self, connection: Any, job_id: str, *, is_reading: bool) -> None:
         """Acquire the lock of the slot if it is not held, and wait until the slot is free.
 
-        Args:
-            connection: A psycopg connection in autocommit mode.
-            job_id: ID of the job.
-            is_reading: True if a task of this job may be reading the slot.
+        ``is_reading`` is True if a task of this job may be reading the slot.
 
         Raises:
             SlotInUseError: Another job or program uses the slot; retryable if the use may end.

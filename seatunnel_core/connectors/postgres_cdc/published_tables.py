@@ -65,10 +65,7 @@ def require_published(
 ) -> None:
     """Check that the publication has published all tables since the job started.
 
-    Args:
-        publication: Name of the publication.
-        known: The tables when the job started.
-        found: The current tables.
+    ``known`` are the tables when the job started, ``found`` the current ones.
 
     Raises:
         SourceChangedError: A table was dropped, renamed or recreated, or its entry in the publication was changed.

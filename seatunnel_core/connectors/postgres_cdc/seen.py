@@ -46,12 +46,7 @@ class SeenRows:
 def seen_rows(dialect: Dialect, found: Found, number: int, marks: Sequence[Mark], ask: Asking) -> SeenRows | None:
     """Return the marks of a table; ``None`` if no chunk of it was read.
 
-    Args:
-        dialect: The database.
-        found: The table.
-        number: Index of the table.
-        marks: Marks of all tables.
-        ask: Runs a statement and returns its rows; called if the database must compare keys.
+    ``ask`` runs a statement if the database must compare keys.
     """
     own = marks_of(marks, number)
     if not own:

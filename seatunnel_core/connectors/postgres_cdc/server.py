@@ -113,11 +113,7 @@ def system_id(connection: Any) -> str:
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
     """Check that the publication publishes all tables and operations. Return True if it was changed.
 
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        settings: The settings of the job.
-        tables: The captured tables.
-        changes: True to create the publication or to add missing tables.
+    If ``changes``, create the publication or add missing tables first.
 
     Raises:
         PublicationError: The server rejects a change.

@@ -138,14 +138,6 @@ def captured_tables(
 ) -> tuple[Captured, ...]:
     """Return the tables with their columns and keys.
 
-    Args:
-        dialect: The database.
-        connection: A psycopg connection in autocommit mode.
-        settings: The settings of the job.
-        tables: Tables to capture.
-        published: The publication, which may contain only some columns and rows.
-        rules: Choice of the columns.
-
     Raises:
         SourceError: A table has no key, or cannot be read.
     """
@@ -200,10 +192,7 @@ def _found(
 def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
     """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
 
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        tables: The captured tables.
-        full: True if each table needs REPLICA IDENTITY FULL.
+    ``full`` is True if each table needs REPLICA IDENTITY FULL.
     """
     problems = []
     for table in tables:

@@ -21,9 +21,7 @@ _COMMENT = "SELECT pg_catalog.obj_description(oid, 'pg_publication') FROM pg_cat
 def recording(connection: Any, publication: str) -> Iterator[None]:
     """Hold a lock, so that no other process changes the record, or creates or drops the publication.
 
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        publication: Name of the publication, which need not exist.
+    The publication need not exist.
     """
     digest = hashlib.sha256(f"seatunnel publication {publication}".encode()).digest()
     key = int.from_bytes(digest[:8], "big") >> 1
@@ -64,14 +62,7 @@ def record_slots(connection: Any, publication: str, slots: Mapping[str, str]) ->
 def record_slot(connection: Any, publication: str, slot: str, job_id: str, *, creates: bool) -> None:
     """Record the job that starts with a slot, unless another program created the publication or the slot.
 
-    The caller must hold ``recording``.
-
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        publication: Name of the publication.
-        slot: Name of the slot.
-        job_id: ID of the job.
-        creates: True if the engine is creating the slot.
+    The caller must hold ``recording``. ``creates`` is True if the engine is creating the slot.
     """
     slots = created_slots(connection, publication)
     if slots is not None and (creates or slot in slots) and slots.get(slot) != job_id:

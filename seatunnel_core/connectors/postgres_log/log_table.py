@@ -80,12 +80,7 @@ def log_table(
 ) -> LogTable:
     """Return the table that a ``Relation`` message describes.
 
-    Args:
-        relation: The message.
-        columns: The columns with the types of the ``Jdbc`` source.
-        delimiters: Array delimiters by column, except commas.
-        version: Number of the schema version.
-        selects: Returns True for the columns to read.
+    ``columns`` have the types of the ``Jdbc`` source; ``delimiters`` contains array delimiters except commas.
     """
     path = relation.namespace, relation.name
     found = tuple(

@@ -22,10 +22,6 @@ class SlotCreation:
     def begin(cls, parameters: Mapping[str, Any], name: str) -> "SlotCreation":
         """Request the creation of a slot.
 
-        Args:
-            parameters: The libpq parameters of the replication connection, from ``session.log_parameters``.
-            name: Name of the slot.
-
         Raises:
             LogError: The server is not reachable or rejects the command.
         """

@@ -59,10 +59,7 @@ class SlotUser:
 def taken(slot: str, user: Session, *, is_denied: bool = False) -> SlotTakenError:
     """Return the error for a slot that another process uses.
 
-    Args:
-        slot: Name of the slot.
-        user: The session that uses it.
-        is_denied: True if the session belongs to the same job, but the job's user lacks the privilege to end it.
+    ``is_denied`` is True if the session belongs to the same job, but its user lacks the privilege to end it.
     """
     denied = ", which the user of this job has no permission to end" if is_denied else ""
     return SlotTakenError(

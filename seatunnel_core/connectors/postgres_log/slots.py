@@ -232,10 +232,7 @@ def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
 def drop_slot(connection: Any, name: str, *, wait_s: float = 5.0) -> bool:
     """Drop a slot. Return False if the slot did not exist.
 
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        name: Name of the slot.
-        wait_s: Maximum time to wait until a closed connection has released the slot, in seconds.
+    ``wait_s`` limits the wait until a closed connection has released the slot, in seconds.
 
     Raises:
         SlotInUseError: Another process is reading the slot.
