@@ -1,1 +1,1 @@
-"""Spark backend: runs task batches of work units on PySpark. The checkpoint protocol is not known here."""
+"""Spark backend: runs task batches of work units on PySpark. It does not depend on the checkpoint protocol."""

@@ -36,7 +36,7 @@ def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
 def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
     """Decode ``{before, after, op}``, alone or as the ``payload`` of a message with ``schema``.
 
-    An update without ``before`` did not change the key. Otherwise, Debezium sends a deletion and an insertion.
+    Debezium sends a deletion and an insertion if the key changes, so an update without ``before`` keeps the key.
     """
     if "payload" in message:
         message = message["payload"]

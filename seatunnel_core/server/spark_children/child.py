@@ -37,7 +37,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 @define(eq=False, repr=False)
 class Child:
-    """A supervised Spark process. Call ``supervise`` often from one thread: its end kills the process."""
+    """Supervised Spark process. Call ``supervise`` often from one thread; the process is killed when it ends."""
 
     _name: str
     _arguments: Callable[[], Sequence[str]]
