@@ -103,6 +103,22 @@ class JobHandle:
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
+    def reread_table(self, table: str, *, timeout: float | None = None) -> None:
+        """Read a captured table again while the job runs, for example because the target lost rows.
+
+        Return once a checkpoint contains the request. From then on it survives restarts; ``metrics`` has the progress.
+
+        Args:
+            table: Name of the table, such as ``shop.public.orders``.
+            timeout: Maximum wait, in seconds; ``None`` for no limit.
+
+        Raises:
+            UsageError: The job is not running, the table is unknown or is being read again already, or its source
+                cannot do that.
+            TimeoutError: No checkpoint was completed in time; the table may still be read again.
+        """
+        self._run.reread_table(table, timeout)
+
     def collect(self, name: str = "", *, table: str = "") -> "pa.Table":
         """Return the rows that a ``Memory`` sink (``Rows.collect``) has received, in no particular order.
 

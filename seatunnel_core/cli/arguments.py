@@ -146,10 +146,10 @@ def parse(argv: Sequence[str], version: str) -> Command:
         UsageError: An argument is missing, unknown or not available; the message suggests an alternative.
         SystemExit: With code 0, after ``--help`` or ``--version``.
     """
-    if asks_cluster(argv):
-        return parse_cluster(argv)
     if argv and argv[0] in SUBCOMMANDS:
         return _parse_subcommand(SUBCOMMANDS[argv[0]], argv[1:])
+    if asks_cluster(argv):
+        return parse_cluster(argv)
     _refuse_what_is_of_clusters(argv)
     parser = _run_parser(version)
     if not argv:
@@ -227,6 +227,7 @@ def _empty_parser() -> Parser:
                 "seatunnel state VERB",
                 "seatunnel iceberg compact -c FILE",
                 "seatunnel slots VERB -c FILE",
+                "seatunnel tables reread ID TABLE",
             )
         ),
         description="Moves data exactly once, on Spark. Kill it at any time; the first command printed resumes it.",

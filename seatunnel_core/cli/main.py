@@ -27,6 +27,7 @@ from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.cli.slots.arguments import SlotsArguments
 from seatunnel_core.cli.state.arguments import StateArguments
+from seatunnel_core.cli.tables.arguments import TablesArguments
 from seatunnel_core.cli.terminal.command_line import hide_values, secret_values
 from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
@@ -128,6 +129,10 @@ def _run_subcommand(command: Command) -> int:
             from seatunnel_core.cli.slots.command import slots
 
             return slots(command)
+        case TablesArguments():
+            from seatunnel_core.cli.tables.command import reread
+
+            return reread(command)
         case InitArguments():
             from seatunnel_core.cli.init import init
 

@@ -25,6 +25,7 @@ __all__ = [
     "SupportsProgress",
     "SupportsPublishedQuery",
     "SupportsReplicationSlot",
+    "SupportsReread",
     "SupportsRestoreCheck",
     "SupportsRestoredSchemas",
     "SupportsRollback",
@@ -215,6 +216,30 @@ class SupportsReplicationSlot(Protocol):
 
         Raises:
             SourceError: The slot is in use, or the server rejects it.
+        """
+
+
+@runtime_checkable
+class SupportsReread(Protocol):
+    """Unbounded source that can read one of its tables again while it reads a log."""
+
+    @abstractmethod
+    def captured_tables(self) -> Sequence[str]:
+        """Return the names of its tables. Called in the driver in any thread, and must not send requests."""
+
+    @abstractmethod
+    def reread(self, cursor: PollCursor, table: str) -> PollCursor:
+        """Return the cursor with a request to read a table again.
+
+        Called in the driver before a poll, which then plans the splits of the table. Must not change anything else:
+        the request is dropped if the poll fails, or if the process ends before a checkpoint contains the cursor.
+
+        Args:
+            cursor: The cursor, with all facts.
+            table: Name of the table.
+
+        Raises:
+            UsageError: The table is unknown or is being read again already, or the options do not allow it.
         """
 
 

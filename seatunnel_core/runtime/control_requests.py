@@ -57,6 +57,9 @@ class Controlled(Shown, Protocol):
     def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
         """Return the last checkpoints of each pipeline."""
 
+    def reread_table(self, table: str, timeout: float | None = None) -> None:
+        """Request that a captured table is read again; return once checkpoints contain the request."""
+
 
 def answers(run: Controlled) -> Mapping[str, Verb]:
     """Return the request handlers of a job, by request name."""
@@ -68,6 +71,7 @@ def answers(run: Controlled) -> Mapping[str, Verb]:
         "series": partial(_series, run),
         "plan": partial(_plan, run),
         "savepoint": partial(_savepoint, run),
+        "reread": partial(_reread, run),
         "stop": partial(_stop, run),
     }
 
@@ -121,6 +125,13 @@ def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
     name = None if stored.member(request, "name") is None else stored.text(request, "name")
     taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
     return {"name": taken.name, **taken.record()}
+
+
+def _reread(run: Controlled, request: Mapping[str, Any]) -> Any:
+    """Read the ``table`` again. Respond with its name once a checkpoint contains the request."""
+    table = stored.text(request, "table")
+    run.reread_table(table)
+    return {"table": table}
 
 
 def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:

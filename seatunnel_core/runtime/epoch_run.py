@@ -21,9 +21,11 @@ from seatunnel_core.reporting.counters import SAMPLE_S, Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.polling import SourcePolling
+from seatunnel_core.runtime.rereads import Reread
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.source_planning import Planner
 from seatunnel_core.runtime.thread_pool import Pool
+from seatunnel_core.runtime.timers import Timers
 from seatunnel_core.runtime.unit_runs import UnitRuns
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
@@ -33,6 +35,8 @@ T = TypeVar("T")
 
 LAST_COMMITS_S = 10.0
 """Maximum seconds for which a failed pipeline waits for running commits, to count their rows."""
+
+_STOPPING = "the job is stopping"
 
 
 class EpochOwner(Protocol):
@@ -74,7 +78,7 @@ class EpochRun:
         self._commits = 0
         """Number of running commits."""
         self._after_commits: list[Callable[[], None]] = []
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers(shared.loop, self.deliver)
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
         """True if an event has arrived since the last sample; otherwise no row has moved."""
@@ -93,8 +97,8 @@ class EpochRun:
             commands.LoadCheckpoint: self._load_checkpoint,
             commands.ListPublished: self._list_published,
             commands.StoreCheckpoint: self._store_checkpoint,
-            commands.SetTimer: self._set_timer,
-            commands.CancelTimer: self._cancel_timer,
+            commands.SetTimer: self._timers.set,
+            commands.CancelTimer: self._timers.cancel,
             commands.PrepareSinks: self._prepare_sinks,
             commands.Enumerate: planner.enumerate,
             commands.Poll: self._polling.poll,
@@ -109,6 +113,8 @@ class EpochRun:
             commands.SavepointCompleted: self._savepoint_completed,
             commands.SavepointFailed: self._savepoint_failed,
             **self.notices.handlers,
+            commands.CheckpointTriggered: self._checkpoint_triggered,
+            commands.CheckpointCompleted: self._checkpoint_completed,
             commands.CheckpointPublished: self._checkpoint_published,
         }
 
@@ -118,21 +124,27 @@ class EpochRun:
 
     def stop(self) -> None:
         """Request a clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        self._polling.rereads.close(_STOPPING, unsaved=False)
         self.deliver(lambda now: events.StopRequested(now_ms=now))
 
     def savepoint(self, name: str, *, stop: bool, drain: bool) -> None:
         """Request a savepoint; the owner receives the result."""
+        if stop or drain:
+            self._polling.rereads.close(_STOPPING, unsaved=False)
         self.deliver(lambda now: events.SavepointRequested(now_ms=now, name=name, stop=stop, drain=drain))
+
+    def reread(self, request: Reread) -> None:
+        """Pass a request to read a table again to the next poll of its source."""
+        self._polling.rereads.add(request)
 
     def leave(self) -> None:
         """Cancel the timers and units of the epoch, and ignore all later results."""
         self._left = True
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        self._timers.cancel_all()
         if self._sampling is not None:
             self._sampling.cancel()
         self._units.cancel()
+        self._polling.rereads.close("the pipeline ended, or was restarted after a failure")
 
     def after_commits(self, then: Callable[[], None]) -> None:
         """Call ``then`` once no commit is running or the wait has timed out. Count the rows of commits that succeed."""
@@ -234,6 +246,14 @@ class EpochRun:
             partial(self._fenced_or_failed, ref=ref),
         )
 
+    def _checkpoint_triggered(self, notice: commands.CheckpointTriggered) -> None:
+        self.notices.handlers[commands.CheckpointTriggered](notice)
+        self._polling.rereads.triggered(notice.checkpoint_id)
+
+    def _checkpoint_completed(self, notice: commands.CheckpointCompleted) -> None:
+        self.notices.handlers[commands.CheckpointCompleted](notice)
+        self._polling.rereads.completed(notice.checkpoint_id)
+
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
         """Acknowledge the rows to the sources in a thread of the pool, without waiting for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
@@ -247,23 +267,6 @@ class EpochRun:
 
     def _storage_failed(self, now: int, error: Exception) -> Event:
         return events.StorageFailed(now_ms=now, failure=failure_of(error))
-
-    # -- timers ---------------------------------------------------------------------------------------------------
-
-    def _set_timer(self, command: commands.SetTimer) -> None:
-        self._cancel_timer(command)
-        self._timers[command.key] = self._shared.loop.call_later(
-            max(0, command.at_ms - now_ms()) / 1000, self._timer_fired, command
-        )
-
-    def _cancel_timer(self, command: commands.SetTimer | commands.CancelTimer) -> None:
-        timer = self._timers.pop(command.key, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _timer_fired(self, timer: commands.SetTimer) -> None:
-        del self._timers[timer.key]
-        self.deliver(lambda now: events.TimerFired(now_ms=max(now, timer.at_ms), key=timer.key))
 
     # -- sinks and sources ----------------------------------------------------------------------------------------
 

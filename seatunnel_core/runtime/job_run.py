@@ -246,6 +246,22 @@ class JobRun:
             raise UsageError(f"the job {self.job_id} is not running, so no savepoint can be taken")
         return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
+    def reread_table(self, table: str, timeout: float | None = None) -> None:
+        """Request that the sources read a captured table again; return once checkpoints contain the request.
+
+        Args:
+            table: Name of the table, as the progress of the job shows it.
+            timeout: Maximum wait, in seconds.
+
+        Raises:
+            UsageError: The job is not running, the table is unknown or is being read again already, or its source
+                cannot do that.
+            TimeoutError: No checkpoint was completed in time; the table may still be read again.
+        """
+        if self._threads is None or self._done.is_set():
+            raise UsageError(f"the job {self.job_id} is not running, so no table can be read again")
+        self._threads.reread(table).result(timeout)
+
     def stop(self) -> None:
         """Stop each pipeline after a last checkpoint. ``wait`` then returns the report."""
         if self._threads is not None and not self._done.is_set():

@@ -23,6 +23,7 @@ from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime.job_pipelines import JobPipelines
 from seatunnel_core.runtime.job_recorder import JobRecorder
 from seatunnel_core.runtime.pipeline_run import PipelineRun
+from seatunnel_core.runtime.rereads import request_reread
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.slots import Reservation
@@ -299,11 +300,20 @@ class JobThreads:
         def take() -> None:
             self._savepoints.take(name, stop=stop, drain=drain, pipelines=self._runs, taken=taken)
 
+        self._request(take, "no savepoint can be taken")
+        return taken
+
+    def reread(self, table: str) -> "Future[None]":
+        """Request the sources that capture a table to read it again; done once checkpoints contain the requests."""
+        accepted: Future[None] = Future()
+        self._request(lambda: request_reread(self._runs, table, accepted), "no table can be read again")
+        return accepted
+
+    def _request(self, action: Callable[[], None], consequence: str) -> None:
         with self._asking:
             if self._deaf:
-                raise UsageError(f"the job {self._job_id} has ended, so no savepoint can be taken")
-            self._call(take)
-        return taken
+                raise UsageError(f"the job {self._job_id} has ended, so {consequence}")
+            self._call(action)
 
     def kill(self) -> None:
         """Stop every pipeline immediately, as a crash would."""

@@ -26,6 +26,7 @@ from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.reporting.series import Point
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.rereads import Reread, rereadable, sources_with
 from seatunnel_core.runtime.savepoints import Answer
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.failure import failure_of
@@ -145,6 +146,21 @@ class PipelineRun:
                 self.abandon()
         else:
             self._epoch.savepoint(name, stop=stop, drain=drain)
+
+    @property
+    def rereadable(self) -> tuple[str, ...] | None:
+        """Tables that its sources can read again; ``None`` if no source can do that."""
+        return rereadable(self._work.planned)
+
+    def reread(self, table: str, answer: Callable[[str], None]) -> int:
+        """Pass a request to each source that captures a table; return the number of answers to expect."""
+        found = sources_with(self._work.planned, table)
+        for source in found:
+            if self.outcome is not None or self._epoch is None or self._waiting is not None:
+                self._shared.inbox.put(partial(answer, "the pipeline has ended, or waits for its restart"))
+            else:
+                self._epoch.reread(Reread(source, table, answer))
+        return len(found)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
         """Forward the result of a savepoint, except a failure while finishing, when the final checkpoint is used."""

@@ -1,6 +1,6 @@
 """Polls of unbounded sources, which find new data and divide it into splits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from attrs import define, evolve, field
@@ -10,10 +10,12 @@ from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connector_api.source import PollResult
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.reporting.notices import Notices
+from seatunnel_core.runtime.rereads import Reread, Rereads
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.work.failure import Failure
+from seatunnel_storage_api.state import CheckpointType
 
 
 @define(eq=False, repr=False)
@@ -33,9 +35,13 @@ class SourcePolling:
     _stopped_by: Failure | None = field(default=None, init=False)
     """Failure of the poll that ends the pipeline with a last checkpoint."""
 
+    rereads: Rereads = field(factory=Rereads, init=False)
+    """Requests to read tables again, which polls add to the cursors."""
+
     def poll(self, command: commands.Poll) -> None:
         """Poll a source, and deliver the new splits or the failure."""
-        self._in_pool(command, lambda: self._news(command))
+        rereads = self.rereads.of(command.source)
+        self._in_pool(command, lambda: self._news(command, rereads))
 
     def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
         """Run the work in a thread and the function that it returns on the loop; deliver an exception as a failure."""
@@ -49,14 +55,14 @@ class SourcePolling:
 
         self._shared.connector_pool.submit(run)
 
-    def _news(self, command: commands.Poll) -> Callable[[], None]:
-        news = self._sources.poll(command.source, command.memory, command.facts)
+    def _news(self, command: commands.Poll, rereads: Sequence[Reread]) -> Callable[[], None]:
+        news = self._sources.poll(command.source, command.memory, command.facts, rereads)
         if not news.inspect:
-            return self._cut(command, news)
-        cut = partial(self._in_pool, command, lambda: self._cut(command, news))
+            return self._cut(command, news, rereads)
+        cut = partial(self._in_pool, command, lambda: self._cut(command, news, rereads))
         return lambda: self._when_spark_runs(cut)
 
-    def _cut(self, command: commands.Poll, news: PollResult) -> Callable[[], None]:
+    def _cut(self, command: commands.Poll, news: PollResult, rereads: Sequence[Reread]) -> Callable[[], None]:
         if news.inspect:
             self._shared.spark.result()
         splits = self._sources.splits_of(command.source, news, command.next_index)
@@ -64,6 +70,9 @@ class SourcePolling:
         def found() -> None:
             self._notices.warned(command.source, news.warnings)
             self._deliver(event)
+            if self.rereads.polled(rereads):
+                kind = CheckpointType.CHECKPOINT
+                self._deliver(lambda now: events.TriggerRequested(now_ms=now, checkpoint_type=kind))
 
         def event(now_ms: int) -> events.Found:
             self._sources.progress.polled(command.source, news.cursor, command.facts)

@@ -6,7 +6,7 @@ from functools import partial
 
 from attrs import Factory, evolve, field, frozen
 
-from seatunnel_core.connector_api.capabilities import SupportsFacts, SupportsRestoredSchemas
+from seatunnel_core.connector_api.capabilities import SupportsFacts, SupportsReread, SupportsRestoredSchemas
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
@@ -20,6 +20,7 @@ from seatunnel_core.connector_api.source import (
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.runtime.rereads import Reread
 from seatunnel_core.runtime.source_progress import ProgressOfSources
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.failure import retried
@@ -156,8 +157,12 @@ class SourceIO:
             except Exception as error:
                 _log.warning("source %r was not closed: %s", source.name, error)
 
-    def poll(self, source_name: str, cursor: PollCursor, facts: Sequence[Fact]) -> PollResult:
+    def poll(
+        self, source_name: str, cursor: PollCursor, facts: Sequence[Fact], rereads: Sequence[Reread] = ()
+    ) -> PollResult:
         """Return the data of an unbounded source since the cursor, once the parts of the new cursor are durable.
+
+        Requests to read tables again are added to the cursor, unless it is empty because this is the first poll.
 
         Raises:
             SourceError: The restored state contains facts, but the source no longer implements ``SupportsFacts``.
@@ -171,6 +176,9 @@ class SourceIO:
                     "does not implement absorb: resume with the version of the plugin that stored them"
                 )
             whole = source.source.absorb(whole, facts)
+        for reread in rereads if whole else ():
+            assert isinstance(source.source, SupportsReread), "requests have such sources only"
+            whole = reread.added(source.source, whole)
         polled = source.source.poll(whole, evolve(_planning(source), job_id=self.job_id))
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 

@@ -21,7 +21,7 @@ class Failing:
 
     error: Exception
 
-    def poll(self, source: str, cursor: Any, facts: Any) -> Any:
+    def poll(self, source: str, cursor: Any, facts: Any, rereads: Any) -> Any:
         raise self.error
 
 

@@ -76,6 +76,10 @@ class Chunks:
     sizes: dict[int, int | None] = field(factory=dict, init=False)
     """Number of chunks of each table, counted from the first returned one; ``None`` while it is unknown."""
 
+    def only(self, table: int) -> "Chunks":
+        """Return the chunks of a single table, which has the index 0 there."""
+        return type(self)([self._tables[table]])
+
     def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
         """Return the next chunks, and the start of the chunk after them.
 

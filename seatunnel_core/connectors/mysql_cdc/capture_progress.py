@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.log_times import LogTimes
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.change_data.snapshot_progress import snapshot_progress
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -21,6 +22,7 @@ class Observed:
     """Names of the captured tables, in order."""
 
     chunks: Chunks = field(repr=False)
+    rereads: RereadChunks = field(repr=False)
     ahead_ms: int
     """Offset of the server's clock from the local clock, in milliseconds."""
 
@@ -57,6 +59,8 @@ def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition
     if progress.start is not None or progress.chunks:
         unread = (chunk.table for chunk in progress.window if chunk.mark is None)
         snapshot = snapshot_progress(observed.tables, observed.chunks, progress.start, progress.chunks, unread)
+    if progress.rereads:
+        snapshot = observed.rereads.progress(progress.rereads, len(observed.tables))
     return SourceProgress(
         snapshot=snapshot,
         position=str(progress.log),

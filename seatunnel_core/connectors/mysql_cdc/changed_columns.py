@@ -6,6 +6,7 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules, path_of
+from seatunnel_core.connectors.change_data.rereading import restarted
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.altered_types import AlteredTypes, sets_charset
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns
@@ -45,11 +46,17 @@ class ResumedColumns:
     defined: LogPosition
     """Log position up to which column changes are already applied to the tables."""
 
+    changed: Collection[str]
+    """Tables with columns that differ from the recorded ones."""
+
+    former: Collection[str]
+    """Tables with their recorded columns. Only the log can be read with these."""
+
     def applied(self, progress: Progress) -> Progress:
         """Return the progress from which the resumed job reads past the column change at which it had stopped."""
         if progress.is_reported:
             progress = evolve(progress, stopped="", changed=(), statement="", is_reported=False)
-        return evolve(progress, defined=self.defined)
+        return evolve(progress, defined=self.defined, rereads=restarted(progress.rereads, self.changed))
 
 
 def resumed_columns(
@@ -101,7 +108,7 @@ def resumed_columns(
     found = [recorded_ones[each.reading.name] if each.reading.name in former else each for each in tables]
     for each in found:
         rules.require_masks_kept(each, [column.name for column in recorded_ones[each.reading.name].columns])
-    return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined)
+    return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined, changed, former)
 
 
 def former_tables(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as of
+from attrs import evolve
 
 from seatunnel_core.connectors.change_data.chunk_keys import intervals_of, key_text
 from seatunnel_core.connectors.jdbc.databases.mysql_values import MOMENT
@@ -21,6 +22,12 @@ Places = npt.NDArray[np.int64]
 
 DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
 """Sort orders by which tables can be divided. A table with another order, such as ENUM, is read as one chunk."""
+
+
+def divisible(found: Found) -> Found:
+    """Remove the split column of a table if its values cannot be placed between bounds."""
+    column = found.split_column
+    return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
 
 
 def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:

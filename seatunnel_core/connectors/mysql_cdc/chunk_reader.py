@@ -40,6 +40,9 @@ class ChunkReader:
     planned: LogPosition
     """End of the planned log ranges at the time when the chunk was planned."""
 
+    rereads: bool = False
+    """True if the table is read again: its earlier changes were emitted, so the rows must contain them."""
+
     batch_rows: int = 65_536
 
     def rows(self) -> Rows:
@@ -57,8 +60,15 @@ class ChunkReader:
                 raise SourceError(
                     f"{self.server.dialect.address} reports no position for a snapshot; check that log_bin is set"
                 )
-            yield from self._selected(connection, "")
-        return LogPosition(found["Binlog_snapshot_file"], int(found["Binlog_snapshot_position"]))
+            mark = LogPosition(found["Binlog_snapshot_file"], int(found["Binlog_snapshot_position"]))
+            correction = Correction(self.found.schema().primary_key)
+            if self.rereads and mark < self.planned:  # logged transactions that are not committed yet
+                correction.add(self._logged(mark, self.planned), self.planned)
+                mark = self.planned
+            for rows in self._selected(connection, ""):
+                yield correction.unchanged(rows)
+        yield from correction.changed(self._inside)
+        return mark
 
     # -- MySQL with GTIDs -----------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Planning of the next window of chunks and the next log range in a poll."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -8,10 +8,11 @@ from attrs import evolve, field, frozen
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
-from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 IDLE_MS = 200
 """Pause before the next poll, in milliseconds. A report from a reader triggers the poll earlier."""
@@ -41,6 +42,10 @@ class Planner:
     """Names of the captured tables, in order."""
 
     chunks: Chunks = field(repr=False)
+    rereads: RereadChunks = field(repr=False)
+    former: Collection[str] = ()
+    """Tables with their recorded columns. Only the log can be read with these."""
+
     parallelism: int
     stops_at_end: bool = False
     """True if the job ends at the log position that is current when the snapshot is complete."""
@@ -72,7 +77,8 @@ class Planner:
                 return Planned(progress=progress, bodies=(*bodies, *window))
         if bodies:
             return Planned(progress=progress, bodies=tuple(bodies))
-        return self._range(progress)
+        planned = self._range(progress)
+        return planned if not planned.progress.rereads else self._with_rereads(planned)
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
@@ -133,6 +139,26 @@ class Planner:
         ]
         after = start if start.table < len(self.tables) else None
         return evolve(progress, start=after, chunks=progress.chunks + len(window), window=window), bodies
+
+    def _with_rereads(self, planned: Planned) -> Planned:
+        """Add the next chunks of the table that is read again; their rows are emitted before the planned range."""
+        progress = planned.progress
+        reread, *later = progress.rereads
+        if reread.is_read:
+            assert planned.end is not None, "the end of the log was queried"
+            reread = reread if reread.until else evolve(reread, until=str(planned.end))
+            is_done = progress.log >= position_of(reread.until)
+            return evolve(planned, progress=evolve(progress, rereads=(*(() if is_done else (reread,)), *later)))
+        if not reread.is_due or reread.table in self.former:
+            return planned
+        with self.server.connection("tables cannot be divided into chunks") as connection:
+            taken, after = self.rereads.take(reread, self.tables.index(reread.table), connection)
+        bodies = [
+            {"chunk": number, "rows": each.piece.rows, "log": str(progress.log), "reread": True, **each.body()}
+            for number, each in enumerate(taken, reread.next)
+        ]
+        progress = evolve(progress, rereads=(after, *later))
+        return evolve(planned, progress=progress, bodies=(*bodies, *planned.bodies))
 
     # -- the log --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,9 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connectors.change_data import rereading
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.change_data.rereading import Rereads, rereads_of
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
@@ -94,6 +96,9 @@ class Progress:
     defined: LogPosition | None = None
     """Position up to which column changes are applied to the recorded columns; ``None`` if the job was not resumed."""
 
+    rereads: Rereads = ()
+    """Tables that are read again while the log is read."""
+
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
         return {
@@ -113,6 +118,7 @@ class Progress:
             "statement": self.statement,
             "is_reported": self.is_reported,
             "defined": None if self.defined is None else str(self.defined),
+            "rereads": [each.record() for each in self.rereads],
         }
 
     @classmethod
@@ -136,6 +142,7 @@ class Progress:
             statement=stored.text(cursor, "statement") if "statement" in cursor else "",
             is_reported=bool(cursor.get("is_reported")),
             defined=None if cursor.get("defined") is None else position_of(stored.text(cursor, "defined")),
+            rereads=rereads_of(cursor),
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
@@ -144,6 +151,9 @@ class Progress:
         The report of a chunk contains its number and mark. The report of a range contains the position that was
         reached, the reason if it ended early, and whether the end time of the job was reached.
         """
+        if "chunk" in fact and not self.window and self.rereads:
+            number, is_whole = stored.number(fact, "chunk"), bool(stored.text(fact, "mark"))
+            return evolve(self, rereads=rereading.chunk_read(self.rereads, number, is_whole=is_whole))
         if "chunk" in fact:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
             window = (evolve(each, mark=mark) if each.number == number else each for each in self.window)
@@ -157,7 +167,9 @@ class Progress:
         changed = tuple(stored.texts(fact, "changed")) if "changed" in fact else ()
         stopped = stored.text(fact, "stopped")
         statement = stored.text(fact, "statement") if "statement" in fact else ""
-        return evolve(found, log=read, reading=None, stop=stop, stopped=stopped, changed=changed, statement=statement)
+        rereads = rereading.restarted(self.rereads, changed)
+        found = evolve(found, log=read, reading=None, stop=stop, rereads=rereads)
+        return evolve(found, stopped=stopped, changed=changed, statement=statement)
 
     @property
     def is_copying(self) -> bool:

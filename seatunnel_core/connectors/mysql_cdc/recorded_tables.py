@@ -113,6 +113,12 @@ def with_recorded_columns(record: bytes, table: Found, *, int_narrowing: bool) -
     return evolve(table, columns=tuple(columns), table=former)
 
 
+def captured_ones(record: bytes, tables: Sequence[Found]) -> list[Found]:
+    """Return the tables that a record contains."""
+    names = stored.parse(record)
+    return [each for each in tables if each.reading.name in names]
+
+
 def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
     """Return a warning about tables that match the options but are not captured; ``None`` if there are none."""
     names = {each.reading.name for each in captured}

@@ -1,8 +1,8 @@
 """The ``MySQL-CDC`` and ``MariaDB-CDC`` sources."""
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar
 
 from attrs import evolve
@@ -28,6 +28,13 @@ from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.change_data.emission import Emission
+from seatunnel_core.connectors.change_data.rereading import (
+    NOT_ENDLESS,
+    RereadChunks,
+    requested,
+    require_table,
+    skipped_chunk,
+)
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import address_of
@@ -38,7 +45,7 @@ from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.changed_columns import ResumedColumns, defined_tables, resumed_columns
-from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
+from seatunnel_core.connectors.mysql_cdc.chunk_places import divisible
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.job_start import first_progress
@@ -48,6 +55,7 @@ from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
+    captured_ones,
     changed_columns,
     known_tables,
     later_tables,
@@ -56,6 +64,7 @@ from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
 )
 from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.server_tables import database_pattern, for_tasks, listed_tables
 from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
@@ -68,7 +77,6 @@ _LOCKS = (
     "it is read. Set gtid_mode = ON to read without locks"
 )
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None}
-_SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
 class MySQLCdcSource(Source):
@@ -100,7 +108,7 @@ class MySQLCdcSource(Source):
         super().__init__(options)
         opt.require_supported(options)
         self._choice = TableChoice.of(options)
-        self._databases = _pattern(options)
+        self._databases = database_pattern(options)
         self._jdbc = shared.jdbc_options(options, int_narrowing=options[opt.INT_NARROWING])
         address = address_of(self._jdbc)
         if address.kind != "mysql":
@@ -121,11 +129,14 @@ class MySQLCdcSource(Source):
         self._columns: ResumedColumns | None = None
         """Columns of a resumed job that its cursor does not have yet."""
 
+        self._former: Sequence[str] = ()
+        """Tables with the columns that the log has; the tables have other ones."""
+
         self._defined: LogPosition | None = None
         """Position up to which the tables contain changes of columns; ``None`` without a resumed change."""
 
     def __getstate__(self) -> dict[str, Any]:
-        tables = tuple(_for_tasks(each) for each in self._tables)
+        tables = tuple(map(for_tasks, self._tables))
         return {**self.__dict__, "options": None, "_jdbc": None, "_tables": tables, **_ONLY_IN_DRIVER}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -173,7 +184,7 @@ class MySQLCdcSource(Source):
             known = known_tables(record, self._tables, rules, logs_names=self._state.logs_names)
             if not changed_columns(record, known):
                 return self._emission.schemas(known)
-        self._planner, self._columns = None, None
+        self._planner, self._columns, self._former = None, None, ()
         tables = self._look_again()
         assert self._state is not None
         logs_names = self._state.logs_names
@@ -186,6 +197,7 @@ class MySQLCdcSource(Source):
                 self._server, known, progress, record, end, rules, logs_names=logs_names, int_narrowing=self._narrowing
             )
             known, self._defined = self._columns.tables, self._columns.defined
+            self._former = tuple(self._columns.former)
             by_name = {each.reading.name: each for each in known}
             self._tables = tuple(by_name.get(each.reading.name, each) for each in tables)
         return self._emission.schemas(known)
@@ -212,12 +224,15 @@ class MySQLCdcSource(Source):
             chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
             listed = [each.reading.name for each in captured]
             ahead_ms = self._server.clock_ms() - round(time.time() * 1000)
-            self._observed = Observed(tables=listed, chunks=chunks, ahead_ms=ahead_ms)
+            rereads = RereadChunks(chunks)
+            self._observed = Observed(tables=listed, chunks=chunks, rereads=rereads, ahead_ms=ahead_ms)
             self._planner = Planner(
                 server=self._server,
                 state=self._state,
                 tables=listed,
                 chunks=chunks,
+                rereads=rereads,
+                former=self._former,
                 parallelism=planning.parallelism,
                 stops_at_end=self.options[opt.STOP_MODE] == "latest",
             )
@@ -233,10 +248,19 @@ class MySQLCdcSource(Source):
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Add reported chunk marks and range ends to the cursor."""
+        return {**cursor, **reduce(Progress.with_fact, facts, Progress.of(cursor)).cursor()}
+
+    def captured_tables(self) -> Sequence[str]:
+        """Return the names of the captured tables."""
+        return [each.reading.name for each in self._tables]
+
+    def reread(self, cursor: PollCursor, table: str) -> PollCursor:
+        """Return the cursor with a request to read a table again."""
+        if self.options[opt.STOP_MODE] != "never":
+            raise UsageError(NOT_ENDLESS)
         progress = Progress.of(cursor)
-        for fact in facts:
-            progress = progress.with_fact(fact)
-        return {**cursor, **progress.cursor()}
+        require_table(table, captured_ones(cursor["tables"], self._tables))
+        return {**cursor, **evolve(progress, rereads=requested(progress.rereads, table)).cursor()}
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
         """Raise SourceChangedError if the log after the cursor was removed, or the server has changed."""
@@ -274,7 +298,7 @@ class MySQLCdcSource(Source):
         """Return the captured tables, sorted by name. The result is cached."""
         if not self._tables:
             self._state = self._server.require_capturable()
-            listed = self._listed()
+            listed = listed_tables(self._server, self._databases)
             configured = {
                 named(each[shared.CONFIGURED_TABLE], listed): each for each in self.options[shared.TABLE_CONFIG] or ()
             }
@@ -284,7 +308,7 @@ class MySQLCdcSource(Source):
                     found.append(self._captured(connection, path, configured.get(path)))
             self._server.require_logged(self._state, {path_of(each)[0] for each in found})
             self._emission.require_supported(found)
-            self._tables = tuple(map(_divisible, found))
+            self._tables = tuple(map(divisible, found))
         return self._tables
 
     def _captured(self, connection: Any, path: TablePath, configured: Options | None) -> Found:
@@ -294,16 +318,6 @@ class MySQLCdcSource(Source):
         names = None if every is None else {column.name for column in every.columns}
         rules = self._emission.rules
         return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, rules=rules)
-
-    def _listed(self) -> list[TablePath]:
-        """Return the paths of all tables in the selected databases."""
-        excluded = ", ".join(f"'{name}'" for name in _SYSTEM)
-        asked = (
-            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND "
-            f"TABLE_SCHEMA NOT IN ({excluded}) ORDER BY TABLE_SCHEMA, TABLE_NAME"
-        )
-        rows = [(str(database), str(name)) for database, name in self._server.ask(asked)]
-        return [path for path in rows if self._databases.fullmatch(path[0])]
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -315,6 +329,9 @@ class MySQLCdcSource(Source):
 
     def _read_chunk(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         body = split.body
+        if "reread" in body and body["table"] in self._former:
+            yield from skipped_chunk(stored.number(body, "chunk"), context)
+            return
         (found,) = self._of([stored.text(body, "table")])
         assert self._state is not None
         reader = ChunkReader(
@@ -324,6 +341,7 @@ class MySQLCdcSource(Source):
             piece=Piece(order=stored.text(body, "order"), low=body["low"], high=body["high"]),
             log=self._log_reader([found]),
             planned=position_of(stored.text(body, "log")),
+            rereads="reread" in body,
         )
         (where,) = self.describe([split])
         named = f"{self._server.dialect.address}, {where}"
@@ -372,29 +390,3 @@ class MariaDBCdcSource(MySQLCdcSource):
 
     identifier: ClassVar[str] = "MariaDB-CDC"
     connector: ClassVar[str] = "mariadb"
-
-
-def _pattern(options: Options) -> re.Pattern[str]:
-    """Return the pattern for the names of selected databases."""
-    names = options[shared.DATABASE_NAMES]
-    if names:
-        return re.compile("|".join(map(re.escape, names)))
-    try:
-        return re.compile(options[opt.DATABASE_PATTERN])
-    except re.error as error:
-        raise UsageError(f"option {opt.DATABASE_PATTERN.key!r}: not a regular expression: {error}") from None
-
-
-def _divisible(found: Found) -> Found:
-    """Remove the split column of a table unless its values can be compared with chunk bounds."""
-    column = found.split_column
-    return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
-
-
-def _for_tasks(found: Found) -> Found:
-    """Return the table without data that only the driver needs."""
-    table = found.table
-    if table is None:
-        return found
-    columns = table.columns if len(table.columns) > len(found.columns) else ()
-    return evolve(found, table=evolve(table, columns=columns, unique_keys=()))

@@ -5,6 +5,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.log_times import LogTimes
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.change_data.snapshot_progress import snapshot_progress
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
@@ -16,6 +17,7 @@ class Observed:
     """State of the server as observed by polls."""
 
     chunks: Chunks = field(repr=False)
+    rereads: RereadChunks = field(repr=False)
     reads_tables: bool
     times: LogTimes[Lsn] | None = field(default=None, repr=False)
     """Observed ends of the log; ``None`` if the log is not read."""
@@ -43,6 +45,8 @@ def capture_progress(state: Capture, observed: Observed) -> SourceProgress:
         names = [name for name, _ in state.tables]
         unread = (mark.table for mark in state.waiting if not mark.snapshot)
         snapshot = snapshot_progress(names, observed.chunks, state.chunks, state.next, unread)
+    if state.rereads:
+        snapshot = observed.rereads.progress(state.rereads, len(state.tables))
     times = observed.times
     if times is None:
         return SourceProgress(snapshot=snapshot)

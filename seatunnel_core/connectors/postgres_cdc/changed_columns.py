@@ -8,6 +8,7 @@ from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
+from seatunnel_core.connectors.change_data.rereading import restarted
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
@@ -87,7 +88,8 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
     if changed and not emits_rows:
         names = ", ".join(changed)
         raise SourceChangedError(f"the columns of {names} have changed since the job started. {START_ANEW}")
-    return evolve(state, tables=tuple((table.name, table.shape) for table in tables))
+    rereads = restarted(state.rereads, changed)
+    return evolve(state, tables=tuple((table.name, table.shape) for table in tables), rereads=rereads)
 
 
 def checked_change(state: Capture) -> Capture:

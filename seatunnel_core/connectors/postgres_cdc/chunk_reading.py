@@ -38,11 +38,11 @@ def chunk_rows(
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
-        snapshot: Name of the snapshot to read. If the snapshot no longer exists or cannot be used for the table, the
+        snapshot: Name of the snapshot to read. If it is empty, no longer exists or cannot be used for the table, the
             current state is read.
     """
     with dialect.pool.lend(BULK) as connection:
-        if not _begin_in(snapshot, dialect, found, connection):
+        if not (snapshot and _begin_in(snapshot, dialect, found, connection)):
             connection.rollback()
             _begin(connection)
             _lock(dialect, found, connection)

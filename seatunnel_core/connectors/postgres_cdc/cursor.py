@@ -7,7 +7,9 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import StoredValueError
+from seatunnel_core.connectors.change_data import rereading
 from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.change_data.rereading import Rereads, rereads_of
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.postgres_cdc.published_tables import PublishedTable
 
@@ -119,6 +121,13 @@ class Capture:
     changed: ColumnsChange | None = None
     """Column change at the position ``log``, at which reading stopped; ``None`` if there is none."""
 
+    rereads: Rereads = ()
+    """Tables that are read again while the log is read."""
+
+    ending: int | None = None
+    """Transactions before the position ``log`` may be invisible until all transactions with lower ids have ended; 0 if
+    all of them are visible, ``None`` if that is unknown. Only used while a table is read again."""
+
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
         return {
@@ -138,6 +147,8 @@ class Capture:
             "committed_ms": self.committed_ms,
             "stop": self.stop,
             "changed": None if self.changed is None else self.changed.record(),
+            "rereads": [each.record() for each in self.rereads],
+            "ending": self.ending,
         }
 
     @classmethod
@@ -167,6 +178,8 @@ class Capture:
             committed_ms=stored.number(record, "committed_ms") if "committed_ms" in record else 0,
             stop=stored.text(record, "stop"),
             changed=None if record.get("changed") is None else ColumnsChange.from_record(record["changed"]),
+            rereads=rereads_of(record),
+            ending=None if record.get("ending") is None else stored.number(record, "ending"),
         )
 
     # -- changes --------------------------------------------------------------------------------------------------
@@ -195,10 +208,33 @@ class Capture:
             marks.append(mark)
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
+    def with_fact(self, fact: Mapping[str, Any]) -> "Capture":
+        """Return the state after a report of a reader of a chunk or of a range."""
+        if "chunk" in fact:
+            return self._chunk_read(int(fact["chunk"]), str(fact["mark"]))
+        changed = ColumnsChange.from_record(fact["changed"]) if "changed" in fact else None
+        state = self.logged(str(fact["read"]), int(fact.get("committed_ms", 0)), changed)
+        return state if fact.get("visible") else evolve(state, ending=None)
+
+    def _chunk_read(self, number: int, mark: str) -> "Capture":
+        if self.waiting or not self.rereads:
+            return self.read(number, mark)
+        return evolve(self, rereads=rereading.chunk_read(self.rereads, number, is_whole=bool(mark)))
+
     def logged(self, end: str, committed_ms: int = 0, changed: ColumnsChange | None = None) -> "Capture":
         """Return the state after the log has been read up to a position."""
         committed_ms = committed_ms or self.committed_ms
-        return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed)
+        rereads = self.rereads if changed is None else rereading.restarted(self.rereads, [changed.table])
+        return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed, rereads=rereads)
+
+    def requested(self, table: str) -> "Capture":
+        """Add a table that is read again.
+
+        Raises:
+            UsageError: The table is being read again already.
+        """
+        rereads = rereading.requested(self.rereads, table)
+        return evolve(self, rereads=rereads, ending=self.ending if self.rereads else None)
 
 
 def marks_of(marks: Sequence[Mark], table: int) -> list[Mark]:

@@ -1,13 +1,14 @@
 """Planner of chunks and log ranges."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
@@ -38,6 +39,19 @@ class Planned:
     """Pause before the next poll, in milliseconds; ``None`` when planning is complete."""
 
 
+class Visibility(Protocol):
+    """Transactions that new snapshots of the server contain."""
+
+    def new_id(self) -> int:
+        """Return the id of a new transaction, which is above the ids of all open ones."""
+
+    def ended(self) -> int:
+        """Return the id below which all transactions have ended."""
+
+    def is_readable(self, table: str) -> bool:
+        """Return True if a table can be read with its present columns."""
+
+
 @define
 class Planner:
     """Plans splits from the state of the source and the end of the log. Caches chunk bounds between polls."""
@@ -51,6 +65,7 @@ class Planner:
     """Position before which the server may discard the log."""
 
     job_id: str = field(default="", init=False)
+    rereads: RereadChunks = field(init=False, default=Factory(lambda self: RereadChunks(self._chunks), takes_self=True))
 
     def next(
         self,
@@ -58,6 +73,7 @@ class Planner:
         connection: Any,
         snapshot: Callable[[], str | None],
         end: Callable[[], LogEnd],
+        visibility: Visibility,
     ) -> Planned:
         """Plan the next splits.
 
@@ -66,6 +82,7 @@ class Planner:
             connection: A connection from the pool of the tables' dialect.
             snapshot: Returns the name of the snapshot for chunks; ``None`` if it cannot be exported yet.
             end: Returns the end of the log.
+            visibility: The transactions that new snapshots contain.
         """
         if state.chunks.table < self._tables:
             return self._next_chunks(state, connection, snapshot)
@@ -75,7 +92,44 @@ class Planner:
             return Planned(state, (), None)
         if state.reading:
             return Planned(state, (), _WAIT_MS)
-        return self._next_range(state, end())
+        at = end()
+        if not state.rereads:
+            return self._next_range(state, at)
+        items: tuple[DiscoveredObject, ...] = ()
+        if state.until and not state.marks:
+            state, items = self._reread(state, connection, at, visibility)
+        planned = self._next_range(state, at)
+        return evolve(planned, items=(*items, *planned.items))
+
+    def _reread(
+        self, state: Capture, connection: Any, end: LogEnd, visibility: Visibility
+    ) -> tuple[Capture, tuple[DiscoveredObject, ...]]:
+        """Plan the next chunks of the table that is read again, at the position up to which the log was read.
+
+        Snapshots of chunks must contain all transactions before that position. A transaction is logged before it
+        becomes visible.
+        """
+        reread = state.rereads[0]
+        if reread.is_read:
+            if not reread.until:
+                reread = evolve(reread, until=str(end.inserted))
+            is_done = Lsn.parse(state.log) >= Lsn.parse(reread.until)
+            return evolve(state, rereads=(*(() if is_done else (reread,)), *state.rereads[1:])), ()
+        if state.ending is None:
+            state = evolve(state, ending=0 if end.replica else visibility.new_id())
+        if state.ending and visibility.ended() >= state.ending:
+            state = evolve(state, ending=0)
+        names = [name for name, _ in state.tables]
+        index = names.index(reread.table)
+        if state.ending or not reread.is_due or not visibility.is_readable(reread.table):
+            return state, ()
+        chunks, after = self.rereads.take(reread, index, connection)
+        items = tuple(
+            {"chunk": {**chunk.body(), **more, "number": number}, "rows": chunk.piece.rows}
+            for number, chunk in enumerate(chunks, reread.next)
+            for more in [{"shape": state.tables[index][1], "snapshot": "", "reread": True}]
+        )
+        return evolve(state, rereads=(after, *state.rereads[1:])), items
 
     def _next_chunks(self, state: Capture, connection: Any, snapshot: Callable[[], str | None]) -> Planned:
         most = MOST_CHUNKS - len(state.waiting)
@@ -126,5 +180,6 @@ class Planner:
             oids=tuple(each.oid for each in state.published),
             marks=state.marks,
             job=self.job_id,
+            awaits_visibility=bool(state.rereads),
         )
         return Planned(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)

@@ -22,6 +22,7 @@ from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_cdc.visibility import become_visible
 from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Transaction, Truncation
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
@@ -59,6 +60,9 @@ class LogRange:
     job: str = ""
     """ID of the job that holds the lock of the slot."""
 
+    awaits_visibility: bool = False
+    """True to report whether all transactions of the range are visible to new snapshots at its end."""
+
     def body(self) -> dict[str, Any]:
         """Return the range as the body of a split."""
         return {
@@ -70,6 +74,7 @@ class LogRange:
                 "oids": list(self.oids),
                 "marks": [mark.record() for mark in self.marks],
                 "job": self.job,
+                "visibility": self.awaits_visibility,
             }
         }
 
@@ -85,6 +90,7 @@ class LogRange:
             oids=tuple(log.get("oids", ())),
             marks=tuple(map(Mark.from_record, log["marks"])),
             job=str(log.get("job", "")),
+            awaits_visibility=bool(log.get("visibility")),
         )
 
 
@@ -118,11 +124,20 @@ class RangeReader:
     committed_ms: int = field(init=False, default=0)
     """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
 
+    is_visible: bool = field(init=False, default=False)
+    """True if all transactions that were read are known to be visible to new snapshots."""
+
     _row_numbers: RowNumbers = field(init=False, factory=RowNumbers)
 
     def __attrs_post_init__(self) -> None:
         self._numbers = {table.path: number for number, table in enumerate(self._tables)}
         self.read_to = self._range.end
+
+    def fact(self) -> dict[str, Any]:
+        """Return the report of a range that was read."""
+        changed = {} if self.changed is None else {"changed": self.changed.record()}
+        visible = {"visible": self.is_visible} if self._range.awaits_visibility else {}
+        return {"read": str(self.read_to), "committed_ms": self.committed_ms, **changed, **visible}
 
     def batches(self) -> Iterator[Batch]:
         """Yield the changed rows of the captured tables, in order.
@@ -151,8 +166,11 @@ class RangeReader:
                 reader.confirm(wanted.confirm)
             held: ChangeBatch | None = None
             end: Transaction | None = None
+            ids: list[npt.NDArray[np.uint32]] = []
             for batch in reader.batches(wanted.end):
                 end = self._first_changed(batch)
+                if wanted.awaits_visibility:
+                    ids.append(np.unique(np.array([each.xid for each in batch.transactions], np.uint32)))
                 if held is not None:
                     yield from self._of_batch(connection, held, end)
                 held = batch
@@ -160,6 +178,8 @@ class RangeReader:
                     break
             if held is not None:
                 yield from self._of_batch(connection, held, end)
+            if wanted.awaits_visibility:
+                self.is_visible = become_visible(connection, np.concatenate(ids) if ids else np.empty(0, np.uint32))
 
     def _of_batch(self, connection: Any, batch: ChangeBatch, end: Transaction | None) -> Iterator[Batch]:
         """Yield the rows of a batch before the transaction ``end``; all rows if ``end`` is ``None``."""

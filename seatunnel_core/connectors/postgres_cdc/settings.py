@@ -1,6 +1,6 @@
 """Settings of a job from its options: server, tables and slot."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -120,3 +120,16 @@ class Settings:
         """
         timeout_s = 0 if server_version >= _WITH_TIMEOUTS else None
         return log_parameters(self.address, server_timeout_s=timeout_s, application=session_name(job_id))
+
+
+def require_own_slots(sources: Iterable[Settings]) -> None:
+    """Raise ``UsageError`` if two sources of a job use the same slot."""
+    slots = set()
+    for settings in sources:
+        slot = (settings.address.host, settings.address.port, settings.slot)
+        if slot in slots:
+            raise UsageError(
+                f"option 'slot.name': two sources of the job use the replication slot {settings.slot}, and each of "
+                "them would discard changes that the other one needs; use another name for one of them"
+            )
+        slots.add(slot)

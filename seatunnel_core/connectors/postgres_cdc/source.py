@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar
 
 from attrs import evolve
@@ -26,6 +26,7 @@ from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
+from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, require_table, skipped_chunk
 from seatunnel_core.connectors.change_data.shape import require_same_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
@@ -34,7 +35,7 @@ from seatunnel_core.connectors.postgres_cdc import changed_columns
 from seatunnel_core.connectors.postgres_cdc import options as opt
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
-from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.job_slot import described_slot, drop_slot, needs_slot
 from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
@@ -58,7 +59,7 @@ from seatunnel_core.connectors.postgres_cdc.server import (
     slot_note,
     system_id,
 )
-from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.settings import Settings, require_own_slots
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
@@ -68,6 +69,7 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
     in_order,
     require_same_columns,
 )
+from seatunnel_core.connectors.postgres_cdc.visibility import ServerVisibility
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName, publication
 from seatunnel_core.connectors.postgres_log.slots import required_slot, slot_state
@@ -120,17 +122,7 @@ class PostgresCdcSource(Source):
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
         """Raise UsageError if two sources of a job use the same slot."""
-        slots = set()
-        for source in sources:
-            assert isinstance(source, PostgresCdcSource), "they are all of this class"
-            settings = source._settings
-            slot = (settings.address.host, settings.address.port, settings.slot)
-            if slot in slots:
-                raise UsageError(
-                    f"option 'slot.name': two sources of the job use the replication slot {settings.slot}, and each of "
-                    "them would discard changes that the other one needs; use another name for one of them"
-                )
-            slots.add(slot)
+        require_own_slots(source._settings for source in sources if isinstance(source, PostgresCdcSource))
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -214,8 +206,10 @@ class PostgresCdcSource(Source):
                 ends.append(log_end(connection, self._settings.slot, flush=self._settings.stops))
                 return ends[-1]
 
+            visibility = ServerVisibility(connection=connection, tables=self._tables)
             with self._dialect.pool.lend() as own:
-                found = planner.next(state, own, lambda: snapshot.name(self._settings.sql(), state.least), end)
+                held = partial(snapshot.name, self._settings.sql(), state.least)
+                found = planner.next(state, own, held, end, visibility)
             after = found.state
             self._observe(connection, after, ends, is_first=not cursor)
             if after.reading and found.items and after.published:
@@ -228,14 +222,19 @@ class PostgresCdcSource(Source):
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Add reported chunk marks and range ends to the cursor."""
+        return reduce(Capture.with_fact, facts, Capture.from_record(cursor)).record()
+
+    def captured_tables(self) -> Sequence[str]:
+        """Return the names of the captured tables."""
+        return [table.name for table in self._tables]
+
+    def reread(self, cursor: PollCursor, table: str) -> PollCursor:
+        """Return the cursor with a request to read a table again."""
+        if not self._settings.reads_log or self._settings.stops:
+            raise UsageError(NOT_ENDLESS)
         state = Capture.from_record(cursor)
-        for fact in facts:
-            if "chunk" in fact:
-                state = state.read(int(fact["chunk"]), str(fact["mark"]))
-            else:
-                changed = ColumnsChange.from_record(fact["changed"]) if "changed" in fact else None
-                state = state.logged(str(fact["read"]), int(fact.get("committed_ms", 0)), changed)
-        return state.record()
+        require_table(table, [each.found for each in self._tables if each.name in dict(state.tables)])
+        return state.requested(table).record()
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress for users at a cursor; ``None`` before the first poll."""
@@ -252,9 +251,8 @@ class PostgresCdcSource(Source):
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Allow the next range to confirm the position of the cursor to the slot."""
-        state = Capture.from_record(cursor) if cursor else None
-        if state is not None and state.log:
-            self._published = Lsn.parse(state.log)
+        if cursor and (log := Capture.from_record(cursor).log):
+            self._published = Lsn.parse(log)
 
     def open(self, *, restored: bool) -> None:
         """Query the tables, because tasks continue chunks and ranges before the first poll."""
@@ -339,8 +337,9 @@ class PostgresCdcSource(Source):
         if self._planner is None:
             self._tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
             settings, chunks = self._settings, Chunks([table.found for table in self._tables])
-            self._observed = Observed(chunks=chunks, reads_tables=settings.reads_tables)
             self._planner = Planner(chunks, len(self._tables), settings.reads_log, settings.stops, settings.slot)
+            rereads = self._planner.rereads
+            self._observed = Observed(chunks=chunks, rereads=rereads, reads_tables=settings.reads_tables)
         return self._planner
 
     # -- reading --------------------------------------------------------------------------------------------------
@@ -355,11 +354,12 @@ class PostgresCdcSource(Source):
                 tables = in_order(self._tables, (name for name, _ in wanted.tables))
                 reader = RangeReader(self._settings, self._dialect, tables, wanted, context, self._emission)
                 yield from reader.batches()
-                changed = {} if reader.changed is None else {"changed": reader.changed.record()}
-                context.report_fact({"read": str(reader.read_to), "committed_ms": reader.committed_ms, **changed})
+                context.report_fact(reader.fact())
 
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
         (table,) = in_order(self._tables, [body["table"]])
+        if body.get("reread") and not (table.is_readable and table.has_shape(body["shape"])):
+            return skipped_chunk(body["number"], context)
         require_same_columns(table, body["shape"])
         address, rows = self._settings.address, chunk_rows(self._dialect, table.found, body, body["snapshot"])
         batches = self._emission.fitted(table.found, rows, body["number"], f"{address}, {where}", context)

@@ -66,6 +66,9 @@ class Captured:
     has_own_key: bool = True
     """True if the key is the primary key of the table; False if it is configured."""
 
+    is_readable: bool = True
+    """False if these are the columns of the log, and the table has other ones."""
+
     @cached_property
     def name(self) -> str:
         """Path of the table in emitted rows."""
@@ -90,7 +93,8 @@ class Captured:
         found = evolve(self.found, columns=columns)
         if (row_filter := rules.row_filter(found)) is not None:
             row_filter.require_valid(found)
-        return evolve(self, found=found, masks=rules.recorded(found), former_masks=rules.recorded_by_column(found))
+        masks, former = rules.recorded(found), rules.recorded_by_column(found)
+        return evolve(self, found=found, masks=masks, former_masks=former, is_readable=False)
 
     def has_masks(self, shape: str) -> bool:
         """Return True if a recorded fingerprint, possibly by an earlier version, has the same masks and filter."""

@@ -12,7 +12,7 @@ from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
-ASKED = ("checkpoints", "savepoint", "series", "plan")
+ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 
 
 class RunningJobs:
@@ -35,6 +35,21 @@ class RunningJobs:
             return await self.ask(member, Line.SAVEPOINT, job_id, request)
         except TimeoutError:
             message = f"the savepoint takes longer than {Line.SAVEPOINT.answer_s:.0f} s; it may still complete"
+            raise RequestError(message, status=503, reason="timeout") from None
+
+    async def reread(self, member: str, job_id: str, table: str) -> None:
+        """Read a captured table of a running job again; return when a checkpoint contains the request.
+
+        Raises:
+            UsageError: The job is not running there, or rejects the request.
+            RequestError: No checkpoint was completed in time; the table may still be read again.
+        """
+        try:
+            await self.ask(member, Line.SAVEPOINT, job_id, {"do": "reread", "table": table})
+        except TimeoutError:
+            message = (
+                f"no checkpoint was completed in {Line.SAVEPOINT.answer_s:.0f} s; the table may still be read again"
+            )
             raise RequestError(message, status=503, reason="timeout") from None
 
     async def checkpoints(self, member: str, job_id: str) -> dict[str, list[Any]]:

@@ -31,6 +31,7 @@ from seatunnel_core.server.rest import (
     nodes,
     page,
     submitting,
+    tables,
 )
 from seatunnel_core.server.rest.access import AuthPolicy, User
 from seatunnel_core.server.rest.openapi import openapi_route
@@ -47,6 +48,7 @@ _DOCUMENTED = (
     *job_details.ROUTES,
     *submitting.ROUTES,
     *checkpoints.ROUTES,
+    *tables.ROUTES,
     *checking.ROUTES,
     *logs.ROUTES,
     *loggers.ROUTES,

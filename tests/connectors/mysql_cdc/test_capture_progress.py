@@ -8,6 +8,7 @@ import pytest
 from seatunnel_core.connector_api.source_progress import SnapshotProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
@@ -33,7 +34,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def observed() -> Observed:
-    return Observed(tables=("shop.a", "shop.b"), chunks=Chunks([]), ahead_ms=5_000)
+    return Observed(tables=("shop.a", "shop.b"), chunks=Chunks([]), rereads=RereadChunks(Chunks([])), ahead_ms=5_000)
 
 
 def polled(known: Observed, progress: Progress, end: LogPosition, sizes: Mapping[str, int] = SIZES) -> Observed:

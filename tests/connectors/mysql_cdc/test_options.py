@@ -6,8 +6,9 @@ import pytest
 
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.mysql_cdc.chunk_places import divisible
 from seatunnel_core.connectors.mysql_cdc.server import Marking, ServerState
-from seatunnel_core.connectors.mysql_cdc.source import MariaDBCdcSource, MySQLCdcSource, _divisible
+from seatunnel_core.connectors.mysql_cdc.source import MariaDBCdcSource, MySQLCdcSource
 from tests.connectors.mysql_cdc.tables import table
 
 GIVEN = {
@@ -89,5 +90,5 @@ def test_settings_without_which_rows_are_incomplete_are_refused(settings: dict[s
 
 def test_tables_are_divided_only_by_values_that_have_a_place() -> None:
     found = table("m")
-    assert _divisible(found) is found
-    assert _divisible(table("m", "enum('a')")).split_column is None
+    assert divisible(found) is found
+    assert divisible(table("m", "enum('a')")).split_column is None

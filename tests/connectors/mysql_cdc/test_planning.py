@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc.planning import Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
@@ -69,7 +70,15 @@ class TenChunks:
 
 def planner(server: LogServer, **more: Any) -> Planner:
     chunks: Any = TenChunks()
-    return Planner(server=server, state=STATE, tables=["shop.a", "shop.b"], chunks=chunks, parallelism=2, **more)
+    return Planner(
+        server=server,
+        state=STATE,
+        tables=["shop.a", "shop.b"],
+        chunks=chunks,
+        rereads=RereadChunks(chunks),
+        parallelism=2,
+        **more,
+    )
 
 
 def first(**more: Any) -> Progress:

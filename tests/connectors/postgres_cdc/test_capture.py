@@ -129,7 +129,7 @@ def polled(state: Capture, *, inserted: int, flushed: int | None = None, reads_l
     planner = Planner(NoChunks(), 2, reads_log, stops, "slot")  # type: ignore[arg-type]
     planner.confirmed = Lsn(confirmed)
     end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed), **more)
-    found = planner.next(state, None, lambda: None, lambda: end)
+    found = planner.next(state, None, lambda: None, lambda: end, None)  # type: ignore[arg-type]
     assert len(found.items) < 2
     return (
         Capture.from_record(found.state.record()),

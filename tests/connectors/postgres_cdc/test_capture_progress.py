@@ -5,6 +5,7 @@ from typing import Any
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, Mark
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
@@ -24,7 +25,7 @@ def end(flushed: int, at_ms: int, restart: int | None = 0x80) -> LogEnd:
 
 
 def observed(*, reads_tables: bool = False) -> Observed:
-    return Observed(chunks=Chunks([]), reads_tables=reads_tables)
+    return Observed(chunks=Chunks([]), rereads=RereadChunks(Chunks([])), reads_tables=reads_tables)
 
 
 def test_a_snapshot_without_a_log() -> None:

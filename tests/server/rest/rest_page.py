@@ -35,6 +35,7 @@ SHOWN_BY = {
     "/jobs/checkpoints/{job_id}": "test_stored_checkpoints_are_listed",
     "/jobs/checkpoints/history/{job_id}": "test_stored_checkpoints_are_listed",
     "/savepoint": "test_a_savepoint_is_taken_of_a_job_that_goes_on",
+    "/reread-table": "test_a_table_is_read_again_through_any_node",
     "/check": "test_a_check_tells_the_plan_and_each_problem_with_its_line",
     "/jobs/checkpoints/verify/{job_id}": "test_stored_checkpoints_are_verified_and_compared",
     "/jobs/checkpoints/compare/{job_id}": "test_stored_checkpoints_are_verified_and_compared",

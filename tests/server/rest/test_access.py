@@ -104,6 +104,7 @@ def test_a_user_may_do_what_he_is_allowed(tmp_path: Path) -> None:
         ("POST", "/stop-job", '{"jobId": 1, "isStopWithSavePoint": "true"}', "savepoint stop"),
         ("POST", "/stop-jobs", '[{"jobId": 1}, {"jobId": 2, "isStopWithSavePoint": true}]', "savepoint stop"),
         ("POST", "/savepoint", '{"jobId": 1}', "savepoint"),
+        ("POST", "/reread-table", '{"jobId": 1, "table": "shop.orders"}', "stop"),
         ("POST", "/update-tags", "{}", "operate"),
         ("POST", "/loggers/seatunnel.x?level=INFO", "", "operate"),
         ("DELETE", "/loggers/seatunnel.x", "", "operate"),

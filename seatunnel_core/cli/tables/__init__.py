@@ -1,0 +1,1 @@
+"""``seatunnel tables``: the captured tables of running jobs."""

@@ -1,0 +1,67 @@
+"""Visibility of logged transactions: a transaction is logged before new snapshots contain it."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+PATIENCE_S = 1.0
+"""Maximum time to wait for transactions to become visible, in seconds."""
+
+_PAUSE_S = 0.01
+_NEW_ID = "SELECT pg_catalog.txid_current()"
+
+
+@frozen(kw_only=True)
+class ServerVisibility:
+    """The transactions that new snapshots of a server contain."""
+
+    connection: Any = field(repr=False)
+    """A connection of psycopg in autocommit mode."""
+
+    tables: Sequence[Captured] = field(repr=False)
+    """The captured tables."""
+
+    def new_id(self) -> int:
+        """Return the id of a new transaction, which is above the ids of all open ones."""
+        return int(run(self.connection, _NEW_ID)[0][0])
+
+    def ended(self) -> int:
+        """Return the id below which all transactions have ended."""
+        return current_mark(self.connection).xmin
+
+    def is_readable(self, table: str) -> bool:
+        """Return True if a table can be read with its present columns."""
+        return any(each.name == table and each.is_readable for each in self.tables)
+
+
+def become_visible(
+    connection: Any,
+    ids: npt.NDArray[np.uint32],
+    *,
+    patience_s: float = PATIENCE_S,
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Wait until new snapshots contain committed transactions; return False if that takes too long.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        ids: Their 32-bit ids.
+        patience_s: Maximum time to wait, in seconds.
+        clock: Returns the time in seconds.
+    """
+    until = clock() + patience_s
+    while True:
+        ids = ids[~current_mark(connection).contain(ids)]
+        if not len(ids):
+            return True
+        if clock() >= until:
+            return False
+        time.sleep(_PAUSE_S)

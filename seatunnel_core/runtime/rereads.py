@@ -1,0 +1,179 @@
+"""Requests to read tables again, from their arrival to the checkpoint that contains them."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+from attrs import define, field
+
+from seatunnel_core.connector_api.capabilities import SupportsReread
+from seatunnel_core.connector_api.source import PollCursor
+from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.plan import PlannedPipeline
+
+Answer = Callable[[str], None]
+"""Callback for the result of a request: the reason of its failure, or an empty string if a checkpoint contains it."""
+
+
+@define(eq=False)
+class Reread:
+    """Request to a source to read a table again."""
+
+    source: str
+    """Name of the source."""
+
+    table: str
+    answer: Answer = field(repr=False)
+    rejection: str = field(default="", init=False)
+    """Reason why the source has rejected it; empty if it has not."""
+
+    is_in_cursor: bool = field(default=False, init=False)
+    """True if the cursor of the poll in progress contains it."""
+
+    def added(self, source: SupportsReread, cursor: PollCursor) -> PollCursor:
+        """Return the cursor with the request, or as it was if the source rejects it. Called in a thread of the pool."""
+        self.is_in_cursor = False
+        try:
+            cursor = source.reread(cursor, self.table)
+        except UsageError as error:
+            self.rejection = str(error)
+        else:
+            self.is_in_cursor = True
+        return cursor
+
+
+@define(eq=False)
+class Rereads:
+    """Requests of an epoch. All methods are called on the loop's thread.
+
+    A request is answered when a checkpoint is complete that was triggered after the cursor with the request had become
+    part of the source's state.
+    """
+
+    _new: list[Reread] = field(factory=list, init=False)
+    _taken: list[Reread] = field(factory=list, init=False)
+    """Requests in the state of their source, and in no checkpoint yet."""
+
+    _triggered: dict[int, list[Reread]] = field(factory=dict, init=False)
+    """Requests by the first checkpoint that contains them."""
+
+    _closed: str = field(default="", init=False)
+    """Reason why requests are rejected; empty while they are accepted."""
+
+    def add(self, reread: Reread) -> None:
+        """Keep a request for the next poll of its source."""
+        if self._closed:
+            reread.answer(self._closed)
+        else:
+            self._new.append(reread)
+
+    def of(self, source: str) -> tuple[Reread, ...]:
+        """Return the requests that the next poll of a source must add to the cursor."""
+        return tuple(each for each in self._new if each.source == source)
+
+    def polled(self, passed: Sequence[Reread]) -> bool:
+        """Record that the source has accepted or rejected requests; return True if it has accepted one."""
+        accepted = False
+        for each in passed:
+            if each not in self._new or not (each.rejection or each.is_in_cursor):
+                continue
+            self._new.remove(each)
+            if each.rejection:
+                each.answer(each.rejection)
+            else:
+                self._taken.append(each)
+                accepted = True
+        return accepted
+
+    def triggered(self, checkpoint_id: int) -> None:
+        """Record that the barriers of a checkpoint were sent."""
+        if self._taken:
+            self._triggered[checkpoint_id], self._taken = self._taken, []
+
+    def completed(self, checkpoint_id: int) -> None:
+        """Answer the requests that a complete checkpoint contains."""
+        for number in [each for each in self._triggered if each <= checkpoint_id]:
+            for each in self._triggered.pop(number):
+                each.answer("")
+
+    def close(self, reason: str, *, unsaved: bool = True) -> None:
+        """Reject all further requests and those that no poll has received; ``unsaved``: also those without checkpoint.
+
+        After a request to stop, polls that are still in progress do not change the state any more.
+        """
+        self._closed = self._closed or reason
+        waiting, self._new = self._new, []
+        if unsaved:
+            waiting += [*self._taken, *(each for some in self._triggered.values() for each in some)]
+            self._taken, self._triggered = [], {}
+        for each in waiting:
+            each.answer(reason)
+
+
+def rereadable(planned: PlannedPipeline) -> tuple[str, ...] | None:
+    """Return the tables that the sources of a pipeline can read again; ``None`` if no source can do that."""
+    found = [each.source for each in planned.sources if isinstance(each.source, SupportsReread)]
+    return tuple(table for each in found for table in each.captured_tables()) if found else None
+
+
+def sources_with(planned: PlannedPipeline, table: str) -> Sequence[str]:
+    """Return the names of the sources of a pipeline that capture a table and can read it again."""
+    return [
+        each.name
+        for each in planned.sources
+        if isinstance(each.source, SupportsReread) and table in each.source.captured_tables()
+    ]
+
+
+class RereadPipeline(Protocol):
+    """Pipeline of a job: ``PipelineRun``."""
+
+    @property
+    def rereadable(self) -> Sequence[str] | None:
+        """Tables that its sources can read again; ``None`` if no source can do that."""
+
+    def reread(self, table: str, answer: Answer) -> int:
+        """Pass a request to each source that captures a table; return the number of answers to expect."""
+
+
+def request_reread(pipelines: Sequence[RereadPipeline], table: str, accepted: "Future[None]") -> None:
+    """Request that a table is read again, on the loop's thread.
+
+    Args:
+        pipelines: The pipelines of the job.
+        table: Name of the table.
+        accepted: Receives ``None`` once checkpoints contain the requests of all sources that capture the table, or a
+            ``UsageError``.
+    """
+    known = [each.rereadable for each in pipelines]
+    tables = sorted({name for some in known for name in some or ()})
+    if table not in tables:
+        accepted.set_exception(UsageError(_unknown(table, tables, can_reread=any(each is not None for each in known))))
+        return
+    results: list[str] = []
+    expected: int | None = None
+
+    def answered(rejection: str) -> None:
+        results.append(rejection)
+        conclude()
+
+    def conclude() -> None:
+        if len(results) != expected:
+            return
+        reasons = "; ".join(dict.fromkeys(filter(None, results)))
+        if reasons:
+            accepted.set_exception(UsageError(f"the table {table} is not read again: {reasons}"))
+        else:
+            accepted.set_result(None)
+
+    expected = sum(each.reread(table, answered) for each in pipelines)
+    conclude()
+
+
+def _unknown(table: str, tables: Sequence[str], *, can_reread: bool) -> str:
+    if not can_reread:
+        return "no source of the job can read a table again; MySQL-CDC, MariaDB-CDC and Postgres-CDC can"
+    if not tables:
+        return "the job is still starting, so its tables are not known yet; try again"
+    known = ", ".join(tables[:20]) + (", …" if len(tables) > 20 else "")
+    return f"no source of the job captures the table {table}; they capture {known}"
