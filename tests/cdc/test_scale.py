@@ -9,6 +9,7 @@ import pytest
 from attrs import define, evolve, field
 
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc.planning import Planner as MySQLPlanner
@@ -83,7 +84,8 @@ class PostgresState:
 
     def turn(self, cursor: Any) -> tuple[Any, list[dict[str, Any]]]:
         end = LogEnd(inserted=Lsn.parse("16/C0000000"), flushed=Lsn.parse("16/C0000000"))
-        found = self.planner.next(Capture.from_record(cursor), None, lambda: "00000003-0000001B-1", lambda: end)
+        unused: Any = None  # no table is read again
+        found = self.planner.next(Capture.from_record(cursor), None, lambda: "00000003-0000001B-1", lambda: end, unused)
         return found.state.record(), [dict(each) for each in found.items]
 
     def absorbed(self, cursor: Any, items: list[dict[str, Any]]) -> Any:
@@ -108,7 +110,10 @@ class MySQLState:
 
     def __attrs_post_init__(self) -> None:
         names = [each.reading.name for each in self.tables]
-        self.planner = MySQLPlanner(server=self.server, state=STATE, tables=names, chunks=self.chunks, parallelism=16)
+        rereads = RereadChunks(self.chunks)
+        self.planner = MySQLPlanner(
+            server=self.server, state=STATE, tables=names, chunks=self.chunks, rereads=rereads, parallelism=16
+        )
 
     def first(self) -> Any:
         progress = Progress(server="s", log=self.server.position(STATE), start=ChunkStart())
