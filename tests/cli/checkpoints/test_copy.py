@@ -30,7 +30,7 @@ def test_export_and_the_way_back(terminal: Terminal, tmp_path: Path) -> None:
 def test_an_export_into_a_folder_that_is_not_there_names_what_was_typed(terminal: Terminal, tmp_path: Path) -> None:
     terminal.run("export", f"{tmp_path}/no/x.zip", code=2)
     assert terminal.complaint.startswith(
-        f"{tmp_path}/no/x.zip cannot be written: No such file or directory. Name a file"
+        f"{tmp_path}/no/x.zip cannot be written: No such file or directory. Choose a file"
     )
     assert ".x.zip." not in terminal.complaint
 
