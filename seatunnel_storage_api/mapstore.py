@@ -1,6 +1,6 @@
-"""Interfaces of a durable map, for the small state of an engine.
+"""Interfaces for a durable map that holds small engine state.
 
-Checkpoint storages do not use it: even on a key-value store, they are a ``BlobStorage`` (``blob``).
+Checkpoint storages do not use them; even on a key-value store, they implement ``BlobStorage`` (``blob``).
 """
 
 from abc import ABC, abstractmethod

@@ -26,7 +26,7 @@ class LogLines(Source):
     def enumerate(self, inspected, planning):
         folder = Path(self.options[PATH])
         if not folder.is_dir():
-            raise SourceError(f"{folder} is no folder; write the folder that holds the *.log files")
+            raise SourceError(f"{folder} is not a folder; write the folder that holds the *.log files")
         splits = []
         for index, file in enumerate(sorted(folder.glob("*.log"))):
             stat = file.stat()

@@ -20,7 +20,7 @@ WRITE_MODE: Option[str] = Option(
     "write_mode",
     ENUM("append", "replace", "merge"),
     doc="append adds rows. replace swaps the existing rows for those of the whole run in one step, once the last "
-    "one has arrived. merge replaces the row with the same key, and deletes it if a row was deleted.",
+    "one has arrived. merge replaces the row with the same key, or deletes it for an incoming delete.",
 )
 PRUNING_MODE: Option[str] = evolve(
     WRITE_MODE,
@@ -36,8 +36,8 @@ MERGE_KEY: Option[tuple[str, ...]] = Option(
 REPLACE_PARTITIONS: Option[tuple[str, ...]] = Option(
     "replace_partitions",
     LIST(),
-    doc="With write_mode = replace: columns, such as day. Only target rows with values in these columns that occur "
-    "in this run are replaced.",
+    doc="With write_mode = replace: partition columns, such as day. Only target rows whose values in these columns "
+    "occur in this run are replaced.",
 )
 PARTITIONS_COMPLETE = Option(
     "partitions_arrive_complete",
@@ -52,7 +52,7 @@ KEEP_HISTORY = Option(
     BOOLEAN,
     default=False,
     doc="With write_mode = merge: a changed or deleted row stays as an ended version, and the new version is "
-    "added (SCD 2). Unchanged rows write nothing.",
+    "added (SCD 2). Nothing is written for unchanged rows.",
 )
 HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
     "history_columns",

@@ -39,7 +39,7 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the format of a job by its file extension; HOCON, a superset of JSON, for an unknown one."""
+    """Return the job format implied by the file extension. An unknown one means HOCON, a superset of JSON."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 

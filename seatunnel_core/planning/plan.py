@@ -138,7 +138,7 @@ class PlannedPipeline:
         return next(node for node in self.sinks if node.name == name)
 
     def upstream(self, *names: str) -> set[str]:
-        """Return the names of the given sources and transforms and of all their upstream ones."""
+        """Return the names of the given sources and transforms, and of everything upstream of them."""
         found = set(names)
         for transform in reversed(self.transforms):
             if transform.name in found:

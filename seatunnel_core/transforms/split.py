@@ -32,7 +32,7 @@ OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="Columns of t
 
 
 class Split(Transform):
-    """Adds the parts as columns of type string. Missing parts are null; if the value is null, all parts are."""
+    """Adds the parts as string columns. Missing parts are null; a null value makes all parts null."""
 
     identifier: ClassVar[str] = "Split"
     declared = (SEPARATOR, FIELD, OUTPUTS)

@@ -62,7 +62,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """Return the last checkpoint of each epoch, from the newest epoch back to the epoch of a live savepoint."""
+        """Return the last checkpoint of each live epoch between the oldest live savepoint's and the newest."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}

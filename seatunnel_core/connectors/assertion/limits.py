@@ -29,7 +29,10 @@ def count(kind: str, value: Any) -> int:
 
 
 def below(values: pa.Array, least: Decimal) -> pa.Array:
-    """Return a mask of the numbers that are smaller than a limit; null stays null unless all numbers are smaller."""
+    """Return a mask of the numbers that are smaller than a limit.
+
+    Nulls stay null; if the limit is above the range of the type, they become False.
+    """
     smallest, largest = _range(values.type)
     if least > largest:
         return pc.is_valid(values)
@@ -37,7 +40,10 @@ def below(values: pa.Array, least: Decimal) -> pa.Array:
 
 
 def above(values: pa.Array, most: Decimal) -> pa.Array:
-    """Return a mask of the numbers that are larger than a limit; null stays null unless all numbers are larger."""
+    """Return a mask of the numbers that are larger than a limit.
+
+    Nulls stay null; if the limit is below the range of the type, they become False.
+    """
     smallest, largest = _range(values.type)
     if most < smallest:
         return pc.is_valid(values)

@@ -82,7 +82,7 @@ class Listing:
         return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)
 
     def _left_out_by(self, version: FileVersion, expression: re.Pattern[str] | None) -> str:
-        """Return the option that excludes a file, in the form of the job file; empty if the file is read."""
+        """Return the option or name rule that excludes a file; empty if the file is read."""
         name = version.path.rpartition("/")[2]
         subject = version.path if "/" in (self.pattern or "") else name
         if self.extension and not name.endswith(f".{self.extension.lstrip('.')}"):

@@ -34,9 +34,9 @@ PROPERTIES = Option(
     "hadoop_s3_properties",
     MAP,
     secret=True,
-    doc="Further Hadoop properties: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
+    doc="Further Hadoop properties. Supported: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
     "fs.s3a.connection.ssl.enabled, fs.s3a.ssl.ca-file, a proxy (fs.s3a.proxy.host, port, username and password), and "
-    "the keys of AssumedRoleCredentialProvider (fs.s3a.assumed.role.arn and others) are supported.",
+    "the keys of AssumedRoleCredentialProvider (fs.s3a.assumed.role.arn and others).",
 )
 MISSING_STAGED = Option(
     "missing_staged",

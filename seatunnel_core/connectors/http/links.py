@@ -56,7 +56,7 @@ def next_link(header: str) -> str | None:
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the URL and the parameters of each link. The first one of repeated parameters applies."""
+    """Yield the URL and the parameters of each link. If a parameter is repeated, its first value is used."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

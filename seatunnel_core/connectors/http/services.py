@@ -154,7 +154,7 @@ Jira = _source(
 )
 Klaviyo = _source(
     "Klaviyo",
-    "Rows of Klaviyo's API; the headers are ``Authorization: Klaviyo-API-Key private_key`` and ``revision``.",
+    "Reads rows from Klaviyo's API; sends the headers ``Authorization: Klaviyo-API-Key private_key`` and ``revision``.",
     PRIVATE_KEY,
     REVISION,
     headers={

@@ -9,7 +9,7 @@ from seatunnel_core.connector_api.option import BOOLEAN, ENTRIES, ENUM, LIST, MA
 from seatunnel_core.connectors.tables import options as tables
 from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
 
-_NO_JARS = "no jar is needed: url determines the driver"
+_NO_JARS = "url determines the driver, and no jar is needed"
 
 URL = Option(
     "url",
@@ -43,7 +43,8 @@ QUERY = Option(
 TABLE_PATH = Option(
     "table_path",
     STRING,
-    doc="Table to read, as database.schema.table or a part of it. With query, it only names the rows.",
+    doc="Table to read, as database.schema.table or a part of it. With query, it is only the table name of the "
+    "emitted rows.",
 )
 WHERE = Option("where_condition", STRING, doc="Filter on the rows of each table or query; starts with where.")
 PARTITION_COLUMN = Option(
@@ -79,7 +80,7 @@ THRESHOLD = Option(
     "split.sample-sharding.threshold",
     within(1, 2**31 - 1),
     default=1000,
-    doc="Number of splits from which the bounds of uneven splits are computed from a sample of the rows.",
+    doc="If there are more splits than this, the bounds of uneven splits are computed from a sample of the rows.",
 )
 ALLOW_SAMPLING = Option(
     "split.allow-sampling", BOOLEAN, default=True, doc="True to compute the bounds of uneven splits from a sample."
@@ -181,7 +182,10 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
 )
 
 GENERATE = Option(
-    "generate_sink_sql", BOOLEAN, default=False, doc="True to write into database and table; false requires query."
+    "generate_sink_sql",
+    BOOLEAN,
+    default=False,
+    doc="True to generate statements for the table in database and table; if false, set query or write_mode.",
 )
 DATABASE = Option(
     "database",

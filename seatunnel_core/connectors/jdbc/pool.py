@@ -104,7 +104,10 @@ class Pool:
             return evolve(found, holder=holder)
 
     def keep(self, kind: str) -> Any:
-        """Open a connection until the end of a job, within the size of the pool but leaving one for ``take``."""
+        """Open a connection that stays open until ``let_go``.
+
+        It counts towards the pool size, but at least one place remains for ``take``.
+        """
         connection = self.open(kind)
         with self._free:
             self._kept += 1

@@ -1,4 +1,4 @@
-"""The sink ``Jdbc``: writes rows to tables of a database, or with the user's own statement."""
+"""The sink ``Jdbc``: writes rows to database tables, or with an INSERT statement that you provide."""
 
 import logging
 import threading

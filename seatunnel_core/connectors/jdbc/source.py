@@ -1,4 +1,4 @@
-"""The source ``Jdbc``: rows of tables and queries of a database, divided into splits."""
+"""The source ``Jdbc``: reads database tables and queries, divided into splits."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,16 +27,13 @@ _log = logging.getLogger(__name__)
 
 
 class JdbcSource(Source, Incremental):
-    """Reads tables and queries.
-
-    All splits of a job see the same state of the database if it can share one (PostgreSQL).
-    """
+    """All splits of a job see the same state of the database if it can share one (PostgreSQL)."""
 
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     caveat = (
-        "Exception: tables that change while the job runs, if the job is resumed in a new process or the "
-        "server restarts: the remaining rows are read from the newer state of these tables"
+        "Exception: if the job resumes in a new process or the server restarts, the remaining rows are read from the "
+        "newer state of tables that changed"
     )
     example = """
         # jdbc:postgresql://host:5432/shop takes user and password, too

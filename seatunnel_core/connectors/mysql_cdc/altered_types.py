@@ -42,7 +42,10 @@ class AlteredTypes:
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> "AlteredTypes":
-        """Create from columns, without text columns: a later statement may change their character set."""
+        """Create from the columns of a table.
+
+        Text columns are omitted, because a later statement may change their character set.
+        """
         found = {column.name.lower(): _type_of(column.declared)[0] for column in columns}
         return cls({name: kind for name, kind in found.items() if kind is not None and not _is_text(kind)})
 

@@ -22,7 +22,7 @@ Inside = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
 
 @define
 class Correction:
-    """Last image before the mark of each changed row, by primary key."""
+    """Latest image of each changed row before the mark, by primary key."""
 
     key: Sequence[str]
     """Columns of the primary key."""

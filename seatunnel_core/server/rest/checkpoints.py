@@ -64,7 +64,7 @@ ROUTES = Routes()
 
 @ROUTES.get(
     "/jobs/checkpoints/{job_id}",
-    "Checkpoints of each pipeline of a job: counts, the latest ones, and the last 32.",
+    "Checkpoints of each pipeline of a job: counts, the latest of each kind, and the last 32.",
     answer=block({"jobId": TEXT, "updatedAt": WHOLE, "pipelines": items(_PIPELINE)}),
 )
 async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:

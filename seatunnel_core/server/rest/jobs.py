@@ -182,7 +182,7 @@ def _history(job: JobRecord | EndedJob, failures: Sequence[Mapping[str, Any]]) -
 @ROUTES.get("/finished-jobs/", "Same as /finished-jobs.", parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED))
 @ROUTES.get(
     "/finished-jobs",
-    "Jobs that have ended, in the order of their ends.",
+    "Jobs that have ended, by end time.",
     parameters=(*PAGING, *CHOICE, _NEWEST),
     answer=paged(ENDED),
 )
@@ -194,7 +194,7 @@ async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
     return await listed(agent, request, found, answers.ended_job)
 
 
-@ROUTES.get("/resource/workers", "Nodes on which rows move, with their slots and jobs.", answer=_WORKERS)
+@ROUTES.get("/resource/workers", "Nodes that run tasks, with their slots and jobs.", answer=_WORKERS)
 async def _workers(agent: Agent, _request: Request, _body: bytes) -> Any:
     agent.require_state()
     return agent.users.workers()

@@ -37,7 +37,7 @@ class Snapshot:
 
 @frozen
 class History:
-    """Ended jobs by state, in the order of their ends."""
+    """Ended jobs by state, in the order in which they ended."""
 
     all: tuple[EndedJob, ...]
     _by_state: Mapping[JobState, tuple[EndedJob, ...]]

@@ -107,7 +107,7 @@ def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
 
 
 def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return True if a number in the lines may have lost digits in a float of the parsed rows."""
+    """Return True if a number in the lines may have lost digits when it was parsed as a float."""
     floats = [each for values in rows.columns for each in _floats(values)]
     if not floats:
         return False

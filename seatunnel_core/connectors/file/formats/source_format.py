@@ -124,7 +124,7 @@ class SourceFormat(ABC):
             file: File of the split.
             body: Body of the split.
             columns: All columns of the file, in its order.
-            wanted: Schema of the result, which lacks columns that may be and are missing in the file.
+            wanted: Schema of the result, without the optional columns that the file lacks.
             context: Receives bad rows.
 
         Raises:

@@ -1,8 +1,8 @@
 """Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
-A small object is written in one request, a larger one is uploaded in parts. Until the upload is complete, a small note
-object has its key. A cleanup needs the notes to find the uploads of failed tasks, because some servers (MinIO) cannot
-list uploads by key prefix.
+A small object is written in one request, a larger one is uploaded in parts. Until the upload completes, a small
+placeholder object (a note) occupies the object's key. A cleanup needs the notes to find the uploads of failed tasks,
+because some servers (MinIO) cannot list uploads by key prefix.
 """
 
 import errno

@@ -168,7 +168,7 @@ class Dialect(TableDatabase):
         return None
 
     def sampled(self, one_of: int) -> str:
-        """Return a condition that selects about one of ``one_of`` rows, at random."""
+        """Return a condition that randomly selects about one in every ``one_of`` rows."""
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:

@@ -197,7 +197,7 @@ def _by_table(table: str, value: bytes) -> str:
 
 
 def _table(charset: str) -> str:
-    """Return the character of each byte."""
+    """Return a string of the 256 characters of a charset, indexed by byte value."""
     codec, changes = TABLES[charset]
     unknown = "�" if charset == "tis620" else "?"
     found = [bytes([number]).decode(codec, "ignore") or unknown for number in range(256)]
