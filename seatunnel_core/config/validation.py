@@ -131,7 +131,7 @@ def _take(
         return True
     if option.key in written:
         message = f"{rules.what} has the option {option.key!r} twice"
-        problems.error(message, found.position, f"It is already at {written[option.key]}")
+        problems.error(message, found.position, f"It is first set at {written[option.key]}")
         return False
     written[option.key] = found.position
     if found.key != option.key:

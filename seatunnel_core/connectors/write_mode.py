@@ -196,7 +196,8 @@ def _history(options: Options) -> tuple[str, ...]:
         return ()
     if named and len({name.lower() for name in named}) != len(_HISTORY):
         raise UsageError(
-            f"option 'history_columns': expected three names, as [{', '.join(_HISTORY)}], found {', '.join(named)}"
+            f"option 'history_columns': expected three different names, such as [{', '.join(_HISTORY)}], found "
+            + ", ".join(named)
         )
     return named or _HISTORY
 

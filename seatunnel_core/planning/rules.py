@@ -93,7 +93,8 @@ def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
             for name in sorted(without & pipeline.roots(transform.name)):
                 problems.error(
                     f"the transform {transform.name!r} needs the time or position of each change, and rows of the "
-                    f"source {name!r} have neither: only change data sources that emit rows provide them",
+                    f"source {name!r} have neither. Only change data sources that emit table rows (not encoded "
+                    "messages) provide them",
                     transform.position,
                     "Remove EventTime and Position from its metadata_fields",
                 )

@@ -109,7 +109,7 @@ class Notices:
     def savepoint_completed(self, notice: commands.SavepointCompleted) -> None:
         """Log that a savepoint is durable."""
         number = notice.ref.checkpoint_id
-        self._log.info("savepoint %s is checkpoint %s", notice.name, notice.ref, extra={"checkpoint": number})
+        self._log.info("savepoint %s completed as checkpoint %s", notice.name, notice.ref, extra={"checkpoint": number})
 
     def savepoint_failed(self, notice: commands.SavepointFailed) -> None:
         """Log a warning that a savepoint failed, with the reason."""

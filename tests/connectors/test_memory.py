@@ -241,7 +241,7 @@ def test_more_than_the_limit_ends_the_job_and_says_so() -> None:
     units = [stage(sink, SCHEMA, [rows(0, 50)], place(unit=unit)) for unit in (1, 2, 3)]
     with pytest.raises(CommitError, match="exceed the limit of 2,000 bytes"):
         commit(sink, units, place())
-    with pytest.raises(UsageError, match="1,000,000,000 bytes are more than 256,000,000"):
+    with pytest.raises(UsageError, match="at most 256,000,000 bytes, found 1,000,000,000"):
         memory_sink(limit="1GB")
 
 

@@ -111,7 +111,7 @@ MISTAKES = {
     ),
     "older and newer name": (
         GOOD.replace("plugin_input = a", "plugin_input = a, source_table_name = a"),
-        "job.conf:6:31: the sink Console has the option 'plugin_input' twice. It is already at job.conf:6:13",
+        "job.conf:6:31: the sink Console has the option 'plugin_input' twice. It is first set at job.conf:6:13",
     ),
     "unknown connector": (
         GOOD.replace("Console", "Consle"),

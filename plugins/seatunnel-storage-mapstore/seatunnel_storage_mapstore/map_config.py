@@ -71,8 +71,8 @@ class MapConfigs:
         best = [pattern for pattern, each in points.items() if each == most is not None]
         if len(best) > 1:
             raise StorageConfigurationError(
-                f"the map {name!r} fits {' and '.join(map(repr, best))} equally well. Write a block named {name!r}, "
-                "or remove one of them"
+                f"the map {name!r} matches the patterns {' and '.join(map(repr, best))} equally well. Add a block "
+                f"named {name!r}, or keep only one of these patterns"
             )
         return self.configs[best[0]] if best else self.configs.get(_DEFAULT)
 

@@ -39,7 +39,7 @@ def bucket_of(configuration: Mapping[str, str]) -> str:
     match = _BUCKET.fullmatch(written)
     if match is None:
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not a bucket. Set {BUCKET}: name, or s3a://name; folders within "
-            f"the bucket belong in {shared.NAMESPACE}"
+            f"{BUCKET} is {written!r}, which is not a valid bucket name. Use name or s3a://name; put folders within "
+            f"the bucket in {shared.NAMESPACE}"
         )
     return match[1]

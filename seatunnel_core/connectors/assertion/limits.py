@@ -24,7 +24,7 @@ def count(kind: str, value: Any) -> int:
     """Return the ``rule_value`` of a rule that counts rows or characters; raise ``ValueError`` for other values."""
     number = limit(kind, value)
     if not 0 <= number <= _LARGEST_COUNT or number != int(number):
-        raise ValueError(f"{kind} needs a whole number from 0 as rule_value, found {value!r}")
+        raise ValueError(f"{kind} needs a non-negative whole number as rule_value, found {value!r}")
     return int(number)
 
 

@@ -71,8 +71,8 @@ def require_replaceable(target: Target, folder: str) -> None:
         if not target.files.is_folder(staging):
             return
     raise SinkError(
-        f"{target.who}: {staging} exists: another job stages rows there, or left staged rows, which would be lost "
-        "with the old folder. End or resume that job, or remove the folder"
+        f"{target.who}: {staging} may contain staged rows of another job, which replacing the target folder would "
+        f"delete. End or resume that job, or remove {staging}"
     )
 
 

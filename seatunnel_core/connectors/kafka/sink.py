@@ -285,7 +285,7 @@ def _root(options: Options) -> str:
     written = options[opt.STAGING_PATH]
     if not written:
         raise UsageError(
-            "option 'staging_path': required with semantics = EXACTLY_ONCE: a folder, shared by all workers "
-            "and the driver, for rows that wait for their checkpoint"
+            "option 'staging_path': required with semantics = EXACTLY_ONCE. Set a folder shared by the driver and all "
+            "workers; it holds rows until their checkpoint completes"
         )
     return absolute(local_path(written))

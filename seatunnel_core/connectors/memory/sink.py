@@ -40,8 +40,8 @@ class MemorySink(Sink, SupportsConclude):
         self._limit: int = options[LIMIT]
         if self._limit > LARGEST:
             raise UsageError(
-                f"option 'limit': {self._limit:,} bytes are more than {LARGEST:,}: the rows are part of checkpoints; "
-                "write files instead"
+                f"option 'limit': at most {LARGEST:,} bytes, found {self._limit:,}. Checkpoints contain the rows; for "
+                "more data, use a file sink"
             )
         self._kept: _Kept | None = _Kept()
 

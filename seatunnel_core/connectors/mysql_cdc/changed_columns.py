@@ -90,7 +90,7 @@ def resumed_columns(
     changed = changed_columns(record, tables)
     if changed and progress.is_copying:
         raise SourceChangedError(
-            f"the columns of {', '.join(changed)} have changed while the tables were being copied, so the copied rows "
+            f"the columns of {', '.join(changed)} changed while the tables were being copied, so the copied rows "
             "lack values. Start a new job"
         )
     definitions = Definitions(tables, rules, logs_names=logs_names)

@@ -82,7 +82,7 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
     changed = [table.name for table, (_, shape) in zip(tables, state.tables, strict=True) if not table.has_shape(shape)]
     if changed and is_copying(state, len(tables)):
         raise SourceChangedError(
-            f"the columns of {', '.join(changed)} have changed while the tables were being copied, so the copied rows "
+            f"the columns of {', '.join(changed)} changed while the tables were being copied, so the copied rows "
             "lack values. Start a new job"
         )
     if changed and not emits_rows:

@@ -179,7 +179,7 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     for options, message in (
         ({"keep_history": True}, "requires write_mode = merge"),
         ({**HISTORY, "keep_history": False, "history_columns": ["a", "b", "c"]}, "requires keep_history = true"),
-        ({**HISTORY, "history_columns": ["a", "b", "A"]}, "expected three names"),
+        ({**HISTORY, "history_columns": ["a", "b", "A"]}, "expected three different names"),
     ):
         with pytest.raises(UsageError, match=message):
             duckdb_sink(tmp_path, **options)

@@ -248,7 +248,7 @@ def test_a_folder_that_cannot_be_replaced_is_refused_before_a_row_moves(tmp_path
         files(tmp_path / "link").dry_run(None)
     other = files(tmp_path / "real", write_mode="append")
     started(other, place(job_id="other"))
-    with pytest.raises(SinkError, match=r"real/.seatunnel exists: another job stages rows there"):
+    with pytest.raises(SinkError, match=r"real/.seatunnel may contain staged rows of another job"):
         started(files(tmp_path / "real"), place())
 
 

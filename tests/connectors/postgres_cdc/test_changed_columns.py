@@ -113,7 +113,7 @@ def test_a_change_while_tables_are_copied_needs_a_new_job(captured: CapturedPost
         cursor = made.poll({}, PLANNING).cursor
         captured.run(DATABASE, ADD)
         after = source(captured, "a")
-        with closing(after), pytest.raises(SourceChangedError, match=r"public.a have changed while the tables were"):
+        with closing(after), pytest.raises(SourceChangedError, match=r"public.a changed while the tables were"):
             after.restored_schemas(cursor, made.planned_schemas())
 
 

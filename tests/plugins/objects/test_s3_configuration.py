@@ -60,7 +60,7 @@ def test_a_bucket(written: str, name: str) -> None:
     "written", [None, "", "/", "a/b", "s3a://", "s3a://b/folder/", "hdfs://b", "b?x", "../b", "b c"]
 )
 def test_no_bucket(written: Any) -> None:
-    with pytest.raises(StorageConfigurationError, match=r"is not a bucket\. Set s3\.bucket"):
+    with pytest.raises(StorageConfigurationError, match=r"is not a valid bucket name\. Use name or s3a://name"):
         connection.bucket_of({"s3.bucket": written})
 
 

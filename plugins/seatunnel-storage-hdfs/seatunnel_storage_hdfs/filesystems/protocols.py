@@ -102,5 +102,5 @@ def implementation(kind: str) -> Any:
         package = _PACKAGES.get(kind) or getattr(missing, "name", None)
         hint = f"run pip install {package}" if package else known_implementations.get(kind, {}).get("err", str(cause))
         raise StorageConfigurationError(
-            f"checkpoints on storage.type: {kind} need a package that is not installed: {hint}"
+            f"storage.type: {kind} requires a package that is not installed: {hint}"
         ) from cause

@@ -26,7 +26,7 @@ OPTION_NAMES = {
     "fs.s3a.access.key": "access_key",
     "fs.s3a.secret.key": "secret_key",
     "s3.bucket": "bucket",
-    "belong in namespace": "belong in path",
+    "within the bucket in namespace": "within the bucket in path",
     "Choose a shorter namespace": "Choose a shorter path",
     "of the namespace (arn:aws:s3:::<bucket>/<namespace>*)": "below path (arn:aws:s3:::<bucket>/<path>*)",
     "Checkpoints need a server with conditional puts (If-None-Match): use a newer version of it, or another "

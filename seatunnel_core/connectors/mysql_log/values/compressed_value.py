@@ -41,7 +41,7 @@ def uncompressed_part(data: bytes) -> bytes:
         UnsupportedLogError: The method is unknown.
     """
     if not data or not data[0] & 0x80:
-        raise MalformedLogError("a compressed event has no header of its compressed part")
+        raise MalformedLogError("the compressed part of an event has no header")
     if data[0] >> 4 & 7:
         raise UnsupportedLogError(
             f"a compressed event uses compression method {data[0] >> 4 & 7}, which this version does not support"

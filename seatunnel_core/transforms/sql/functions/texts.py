@@ -75,7 +75,7 @@ def _joined(separator: str | None, *parts: str | None) -> str:
 
 def _from_hex(text: str) -> str:
     if len(text) % 4:
-        raise ValueError("four hexadecimal digits form a character")
+        raise ValueError("the number of hexadecimal digits must be a multiple of four")
     return bytes.fromhex(text).decode("utf-16-be")
 
 

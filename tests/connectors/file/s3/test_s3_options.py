@@ -55,7 +55,7 @@ def test_a_property_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -
 @pytest.mark.parametrize(
     ("given", "properties", "says"),
     [
-        ({"bucket": "a/b"}, {}, r"^bucket is 'a/b', which is not a bucket.* belong in path$"),
+        ({"bucket": "a/b"}, {}, r"^bucket is 'a/b', which is not a valid bucket name.* in path$"),
         ({"access_key": "id"}, {}, "^access_key is set, but secret_key is not"),
         ({PROVIDER: "SimpleAWSCredentialsProvider"}, {}, "needs access_key and secret_key"),
         ({**KEYS, PROVIDER: "TemporaryAWSCredentialsProvider"}, {}, r"and fs\.s3a\.session\.token"),
