@@ -81,6 +81,9 @@ class Capture:
     server: str
     """Identifier of the database cluster."""
 
+    timeline: int = 0
+    """Timeline of the server; 0 if it is a standby, or an older version wrote the state."""
+
     slot: str = ""
     """Replication slot of the job; empty if the log is not read, or if an older version stored the state."""
 
@@ -133,6 +136,7 @@ class Capture:
         return {
             "format": FORMAT,
             "server": self.server,
+            "timeline": self.timeline,
             "slot": self.slot,
             "tables": [list(each) for each in self.tables],
             "published": [each.record() for each in self.published],
@@ -162,6 +166,7 @@ class Capture:
             raise StoredValueError("the cursor of Postgres-CDC was written by another version")
         return cls(
             server=stored.text(record, "server"),
+            timeline=stored.number(record, "timeline") if "timeline" in record else 0,
             slot=stored.text(record, "slot") if "slot" in record else "",
             tables=tuple((str(name), str(shape)) for name, shape in stored.items(record, "tables")),
             published=tuple(

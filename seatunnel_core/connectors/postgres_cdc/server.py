@@ -58,6 +58,10 @@ SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_pri
 
 _KEPT = "SELECT pg_catalog.pg_size_bytes(pg_catalog.current_setting('max_slot_wal_keep_size', true))"
 _SYSTEM = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
+_TIMELINE = """
+SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 0 ELSE
+       ('x' || substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::int END
+"""
 
 
 @frozen(kw_only=True)
@@ -238,9 +242,27 @@ def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
         _log.warning("the slot %s was not advanced: %s", slot, error)
 
 
-def require_same_server(connection: Any, address: Address, identifier: str) -> None:
-    """Raise SourceChangedError if the server is not the one to which a cursor belongs."""
-    server = system_id(connection)
+def timeline(connection: Any) -> int:
+    """Return the timeline of the server, which increases when a standby is promoted; 0 for a standby."""
+    found: int = run(connection, _TIMELINE)[0][0]
+    return found
+
+
+def identity(connection: Any) -> dict[str, Any]:
+    """Return the identity of the server, as the state of a job contains it."""
+    return {"server": system_id(connection), "timeline": timeline(connection)}
+
+
+def require_same_server(connection: Any, address: Address, identifier: str, former_timeline: int) -> None:
+    """Raise ``SourceChangedError`` if the server is not the one of a cursor, or is a promoted standby of it."""
+    server, now = system_id(connection), timeline(connection)
+    if former_timeline and now not in (0, former_timeline) and server == identifier:
+        raise SourceChangedError(
+            f"{address} is on the timeline {now}, and the job has read its log on the timeline {former_timeline}: a "
+            "standby was promoted, or a backup was restored, so transactions may be missing or differ. A slot of the "
+            "same name does not show which ones. Let the url lead to the former server if it still exists; otherwise "
+            "drop the slot with seatunnel slots drop -c FILE, and start a new job"
+        )
     if server != identifier:
         raise SourceChangedError(
             f"{address} is not the database cluster with which the job started (system identifier {server}, "

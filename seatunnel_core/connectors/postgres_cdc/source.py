@@ -52,12 +52,12 @@ from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, Range
 from seatunnel_core.connectors.postgres_cdc.server import (
     LogEnd,
     advance_idle_slot,
+    identity,
     limit_note,
     log_end,
     problems_of,
     require_same_server,
     slot_note,
-    system_id,
 )
 from seatunnel_core.connectors.postgres_cdc.settings import Settings, require_own_slots
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
@@ -164,14 +164,15 @@ class PostgresCdcSource(Source):
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
-        if self._emission.messages is not None:
-            return schemas
-        if is_new:
+        with self._connected() as connection:
+            require_same_server(connection, self._settings.address, state.server, state.timeline)
+            if self._emission.messages is not None:
+                return schemas
             present, rules = tables, self._emission.rules
-            with self._connected() as connection:
-                require_same_server(connection, self._settings.address, state.server)
+            if is_new:
                 search = partial(logged_tables, connection, self._settings, rules.selects)
                 tables = changed_columns.resumed_tables(state, present, schemas, rules, search)
+        if is_new:
             require_same_keys(self._emission.schemas([table.found for table in (*present, *tables)]), schemas)
             changed_columns.with_columns(state, tables, emits_rows=True)
             self._emission.require_supported([table.found for table in tables])
@@ -197,8 +198,7 @@ class PostgresCdcSource(Source):
                 if state.changed is not None:
                     return PollResult(items=(), cursor=state.record(), again_ms=0)
             planner = self._planner_of(state)
-            planner.job_id = planning.job_id
-            planner.confirmed = self._published or planner.confirmed
+            planner.job_id, planner.confirmed = planning.job_id, self._published or planner.confirmed
             snapshot, ends = self._snapshot, list[LogEnd]()
             assert snapshot is not None, "only the driver polls"
 
@@ -269,7 +269,7 @@ class PostgresCdcSource(Source):
         """Raise SourceChangedError if the slot was confirmed beyond the cursor, or the server has changed."""
         state = Capture.from_record(cursor)
         with self._connected() as connection:
-            require_same_server(connection, self._settings.address, state.server)
+            require_same_server(connection, self._settings.address, state.server, state.timeline)
             if state.log:
                 slot = required_slot(connection, self._settings.slot)
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
@@ -295,7 +295,7 @@ class PostgresCdcSource(Source):
         """Return the state in a cursor or the initial state; ``None`` while open transactions delay the start."""
         known = Capture.from_record(cursor) if cursor else None
         if known is not None:
-            require_same_server(connection, self._settings.address, known.server)
+            require_same_server(connection, self._settings.address, known.server, known.timeline)
             self._planner_of(known)
             known = changed_columns.with_columns(known, self._tables, emits_rows=not self._emission.messages)
         if self._settings.reads_log:
@@ -315,7 +315,7 @@ class PostgresCdcSource(Source):
                 return None
         published = self._published_tables(connection, tables) if settings.reads_log else {}
         return Capture(
-            server=system_id(connection),
+            **identity(connection),
             slot=settings.slot if settings.reads_log else "",
             tables=tuple((table.name, table.shape) for table in tables),
             published=tuple(published.get(table.path, MISSING) for table in tables if settings.reads_log),
@@ -367,8 +367,6 @@ class PostgresCdcSource(Source):
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [described(split.body) for split in splits]
-
-    # -- tables and connections -----------------------------------------------------------------------------------
 
     def _tables_of_server(self) -> tuple[Captured, ...]:
         with self._connected() as connection:
