@@ -1,6 +1,7 @@
 """Entries of captured tables in a publication. The log contains no message when an entry is removed."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
@@ -16,7 +17,10 @@ _TABLES = """
 SELECT n.nspname::text, c.relname::text, c.oid::bigint,
        c.relpersistence::text || ' ' || p.oid::text || ' ' || p.xmin::text || ' ' || coalesce(
          (SELECT r.oid::text FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid),
-         {schemas} CASE WHEN p.puballtables THEN 'all' END)
+         {schemas} CASE WHEN p.puballtables THEN 'all' END),
+       coalesce((SELECT array_agg(a.attname::text) FROM pg_catalog.pg_index i
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND i.indisprimary), '{{}}')
   FROM unnest(%s::text[], %s::text[]) AS wanted (schema_name, table_name)
   JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
   JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
@@ -37,6 +41,9 @@ class PublishedTable:
     entry: str
     """Fingerprint of the entry; empty without one. Any change of the publication changes it."""
 
+    key: tuple[str, ...] = ()
+    """Columns of the primary key, in any order. Not recorded."""
+
     def record(self) -> list[Any]:
         """Return the table as JSON values."""
         return [self.oid, self.entry]
@@ -53,8 +60,8 @@ def published_tables(
     schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
     values = ([schema for schema, _ in tables], [name for _, name in tables], publication)
     return {
-        (schema, name): PublishedTable(oid=oid, entry=entry or "")
-        for schema, name, oid, entry in run(connection, _TABLES.format(schemas=schemas), values)
+        (schema, name): PublishedTable(oid=oid, entry=entry or "", key=tuple(key))
+        for schema, name, oid, entry, key in run(connection, _TABLES.format(schemas=schemas), values)
     }
 
 
@@ -62,13 +69,21 @@ def require_published(
     publication: str,
     known: Sequence[tuple[TableName, PublishedTable]],
     found: Mapping[TableName, PublishedTable],
+    keys: Mapping[TableName, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Check that the publication has published all tables since the job started.
+    """Check that the publication has published all tables since the job started, with the same primary keys.
 
-    ``known`` are the tables when the job started, ``found`` the current ones.
+    The log does not contain the primary key of a table with ``REPLICA IDENTITY FULL``.
+
+    Args:
+        publication: Name of the publication.
+        known: The tables when the job started.
+        found: The current tables.
+        keys: Primary keys that the job uses. Tables with a configured key are not in it.
 
     Raises:
-        SourceChangedError: A table was dropped, renamed or recreated, or its entry in the publication was changed.
+        SourceChangedError: A table was dropped, renamed or recreated, or has another primary key, or its entry in the
+            publication was changed.
     """
     for table, before in known:
         now, shown = found.get(table), ".".join(table)
@@ -80,6 +95,11 @@ def require_published(
             raise SourceChangedError(
                 f"the table {shown} is not the table with which the job started: it was created again, or another "
                 "table was renamed to it. Start a new job"
+            )
+        if (key := keys.get(table)) is not None and set(now.key) != set(key):
+            raise SourceChangedError(
+                f"the key of the table {shown} has changed since the job started, from {', '.join(key)} to "
+                f"{', '.join(now.key) or 'none'}. Start a new job"
             )
         if not now.entry or now.entry != before.entry:
             raise SourceChangedError(

@@ -96,6 +96,26 @@ def test_a_table_that_is_no_longer_captured_stops_the_job(
             made.poll(cursor, PLANNING)
 
 
+@pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
+@pytest.mark.parametrize("key", ["id, name", "name"])
+def test_another_primary_key_stops_the_running_job(captured: CapturedPostgres, identity: str, key: str) -> None:
+    """Rows that differ in a new column of the key would overwrite each other."""
+    captured.run(DATABASE, f"ALTER TABLE a REPLICA IDENTITY {identity}")
+    with closing(source(captured, "a")) as made:
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, ROWS)
+        rows, cursor = read(made, made.poll(cursor, PLANNING))
+        assert rows == 10
+        captured.run(
+            DATABASE, "UPDATE a SET name = id", f"ALTER TABLE a DROP CONSTRAINT a_pkey, ADD PRIMARY KEY ({key})"
+        )
+        captured.run(DATABASE, "INSERT INTO a (id, name) VALUES (1, 'other')")
+        with pytest.raises(
+            SourceChangedError, match=r"the key of the table public\.a has .* from id to .*name.*new job"
+        ):
+            made.poll(cursor, PLANNING)
+
+
 def test_other_tables_of_a_publication_do_not_stop_the_job(captured: CapturedPostgres) -> None:
     with closing(source(captured, "a")) as made:
         cursor = with_snapshot(made)
