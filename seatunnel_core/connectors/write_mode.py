@@ -60,6 +60,13 @@ HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
     doc="With keep_history: names of the three columns for the start and end of validity, and for the current "
     "version; by default valid_from, valid_to and is_current.",
 )
+MATCH_WHOLE_ROWS = Option(
+    "match_whole_rows",
+    BOOLEAN,
+    default=False,
+    doc="With write_mode = merge, for rows without a key: an update or delete applies to one row that is equal in all "
+    "columns; a row without an equal one is an error. Each commit with such changes reads the whole table.",
+)
 DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
 """Options that determine how rows are written, and thus the meaning of committables."""
 
@@ -81,6 +88,12 @@ class WriteMode:
 
     history: tuple[str, ...] = ()
     """History columns: valid from, valid until, and is current; empty to keep only current versions."""
+
+    whole_rows: bool = False
+    """True if rows without a key are matched by all columns."""
+
+    without_key: str = ""
+    """Remedy for rows without a key, if the sink can match whole rows."""
 
     @property
     def appends(self) -> bool:
@@ -113,6 +126,10 @@ class WriteMode:
             return ()
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
 
+    def matches_whole_rows(self, schema: TableSchema) -> bool:
+        """Return True if changes of a table apply to rows that are equal in all columns."""
+        return self.whole_rows and schema.root is None and not self.key_of(schema)
+
     def check(self, schema: TableSchema, *, replaces_children: bool = False) -> None:
         """Raise SinkError if a table lacks a column of the key or of the partitions.
 
@@ -127,10 +144,13 @@ class WriteMode:
             self._check_children(schema, replaces_children)
             return
         key = self.key_of(schema)
+        if not key and self.whole_rows:
+            return
         if not key:
             raise SinkError(
                 f"option 'write_mode': the rows of {schema.table} have no key to merge them by; set "
                 f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the key columns"
+                f"{self.without_key}"
             )
         require_columns(MERGE_KEY.key, key, schema)
         _require_single(MERGE_KEY.key, key, schema)
@@ -171,7 +191,13 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
         raise UsageError("option 'partitions_arrive_complete': requires replace_partitions")
-    for option, wanted in ((MERGE_KEY, "merge"), (KEEP_HISTORY, "merge"), (REPLACE_PARTITIONS, "replace")):
+    wants = (
+        (MERGE_KEY, "merge"),
+        (KEEP_HISTORY, "merge"),
+        (MATCH_WHOLE_ROWS, "merge"),
+        (REPLACE_PARTITIONS, "replace"),
+    )
+    for option, wanted in wants:
         if options.get(option.key) and name != wanted:
             raise UsageError(
                 f"option {option.key!r}: requires write_mode = {wanted}, found {name}; set "
@@ -179,11 +205,19 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
             )
     if name in ("replace", "prune"):
         _refuse_early(options, name)
+    for key in (MERGE_KEY.key, KEEP_HISTORY.key):
+        if options.get(MATCH_WHOLE_ROWS.key) and options.get(key):
+            raise UsageError(
+                f"option 'match_whole_rows': cannot be combined with {key}, which requires a key; remove one of them"
+            )
+    knows_whole_rows = any(option.key == MATCH_WHOLE_ROWS.key for option in options.declared)
     return WriteMode(
         name=name,
         key=tuple(options.get(MERGE_KEY.key) or ()),
         partitions=tuple(options.get(REPLACE_PARTITIONS.key) or ()),
         history=_history(options),
+        whole_rows=bool(options.get(MATCH_WHOLE_ROWS.key)),
+        without_key="; or match_whole_rows = true" if knows_whole_rows else "",
     )
 
 

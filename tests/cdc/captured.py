@@ -56,8 +56,8 @@ class Captured(ABC):
         """Return the source of a job."""
 
     @abstractmethod
-    def sink_block(self, database: str) -> str:
-        """Return the sink of a job."""
+    def sink_block(self, database: str, more: str = "") -> str:
+        """Return the sink of a job, with further options."""
 
     @abstractmethod
     def columns(self, connection: Any, table: str) -> list[str]:
@@ -140,8 +140,8 @@ class CapturedPostgres(Captured):
     {more}
   }}"""
 
-    def sink_block(self, database: str) -> str:
-        return sink_block(self.server.options(database), "public.${table_name}")
+    def sink_block(self, database: str, more: str = "") -> str:
+        return sink_block(self.server.options(database), "public.${table_name}", more)
 
     def columns(self, connection: Any, table: str) -> list[str]:
         asked = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s"
@@ -206,8 +206,8 @@ class CapturedMariaDB(Captured):
     {more}
   }}"""
 
-    def sink_block(self, database: str) -> str:
-        return sink_block(self.server.options(database), "${table_name}")
+    def sink_block(self, database: str, more: str = "") -> str:
+        return sink_block(self.server.options(database), "${table_name}", more)
 
     def columns(self, connection: Any, table: str) -> list[str]:
         asked = "SELECT column_name FROM information_schema.columns WHERE table_schema = database() AND table_name = %s"
@@ -270,7 +270,7 @@ EACH_KIND = [
 """Parameters of a test that does the same with MariaDB and MySQL: CI plays it with MariaDB."""
 
 
-def sink_block(options: dict[str, str], table: str) -> str:
+def sink_block(options: dict[str, str], table: str, more: str = "") -> str:
     """Return the sink that applies changes to tables of a database, all tables of a unit in one transaction."""
     return f"""
   Jdbc {{
@@ -280,4 +280,5 @@ def sink_block(options: dict[str, str], table: str) -> str:
     generate_sink_sql = true
     table = "{table}"
     is_exactly_once = true
+    {more}
   }}"""

@@ -44,6 +44,7 @@ class CopyJob:
     tables: tuple[str, ...]
     slot: str
     source_options: str = ""
+    sink_options: str = ""
     interval_ms: int = 300
     parallelism: int = 2
     target: str = COPY
@@ -59,7 +60,8 @@ class CopyJob:
         source = self.captured.source_block(self.database, self.tables, self.slot, self.source_options)
         env = f"job.name = copy, job.mode = STREAMING, parallelism = {self.parallelism}"
         env += f", checkpoint.interval = {self.interval_ms}, job.retry.interval.seconds = 1"
-        job = f"env {{ {env} }}\nsource {{{source}\n}}\nsink {{{self.captured.sink_block(self.target)}\n}}\n"
+        sink = self.captured.sink_block(self.target, self.sink_options)
+        job = f"env {{ {env} }}\nsource {{{source}\n}}\nsink {{{sink}\n}}\n"
         (self.folder / "job.conf").write_text(job, "utf-8")
         (self.folder / "seatunnel.yaml").write_text(_ENGINE.format(folder=self.folder), "utf-8")
 

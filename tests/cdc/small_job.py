@@ -26,6 +26,7 @@ class SmallJob:
     folder: Path
     tables: tuple[str, ...]
     source_options: str = ""
+    sink_options: str = ""
     job: CopyJob = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -36,6 +37,7 @@ class SmallJob:
             tables=self.tables,
             slot="small",
             source_options=self.source_options,
+            sink_options=self.sink_options,
         )
         self.job.write()
 
@@ -95,7 +97,12 @@ class SmallJob:
 
 @contextmanager
 def small_job(
-    captured: Captured, folder: Path, definitions: Sequence[str], *, source_options: str = ""
+    captured: Captured,
+    folder: Path,
+    definitions: Sequence[str],
+    *,
+    source_options: str = "",
+    sink_options: str = "",
 ) -> Iterator[SmallJob]:
     """Create tables by their definitions, and a job that copies them."""
     captured.release("small")
@@ -103,7 +110,7 @@ def small_job(
     captured.recreate(COPY)
     captured.run("small", *definitions)
     tables = tuple(each.split()[2] for each in definitions if each.startswith("CREATE TABLE"))
-    small = SmallJob(captured, folder, tables, source_options)
+    small = SmallJob(captured, folder, tables, source_options, sink_options)
     try:
         yield small
     finally:

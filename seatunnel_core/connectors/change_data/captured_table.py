@@ -25,6 +25,7 @@ def captured_table(
     configured: Options | None = None,
     columns: Collection[str] | None = None,
     rules: ColumnRules = EVERY_COLUMN,
+    without_key: bool = False,
 ) -> Found:
     """Return a table with the columns that its log contains, as the ``Jdbc`` source reads it.
 
@@ -36,10 +37,11 @@ def captured_table(
         configured: Entry of the table in ``table-names-config``.
         columns: Columns in the log; ``None`` for all columns except generated ones.
         rules: Choice of the columns.
+        without_key: True to accept a table without a key.
 
     Raises:
-        SourceError: The table does not exist or has no key, a part of its key is not selected, or a configured column
-            does not exist or is not part of the key.
+        SourceError: The table does not exist, or has no key although it needs one, a part of its key is not selected,
+            or a configured column does not exist or is not part of the key.
     """
     own = {option.key: options[option] for option in options.declared if options.is_set(option)}
     own[jdbc.TABLE_PATH.key] = ".".join(path)
@@ -57,11 +59,11 @@ def captured_table(
             found.column(key, "primaryKeys")
         table = found.table or DatabaseTable(columns=logged)
         found = evolve(found, table=evolve(table, primary_key=keys))
-    if not found.schema().primary_key:
+    if not found.schema().primary_key and not without_key:
         raise SourceError(
             f"the table {reading.name} has no primary key, so its rows cannot be told apart in the log; add one, or "
             f'write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns that '
-            "identify a row"
+            "identify a row, or tables-without-key = capture to apply its changes to equal rows"
         )
     found = rules.selection(found)
     return _divided_by_key(found, None if configured is None else configured[CONFIGURED_SPLIT_COLUMN])
@@ -81,7 +83,7 @@ def _divided_by_key(found: Found, configured: str | None) -> Found:
         return found
     if configured:
         raise SourceError(
-            f"option 'snapshotSplitColumn': {configured} is not a column of the key of {found.reading.name}; expected "
-            f"one of {', '.join(key)}"
+            f"option 'snapshotSplitColumn': {configured} is not a column of the key of {found.reading.name}; "
+            + (f"expected one of {', '.join(key)}" if key else "without a key, a table is read as one chunk: remove it")
         )
     return evolve(found, split_column=None)

@@ -6,6 +6,7 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.chunk_batches import ChunkRows, chunk_batches
@@ -45,6 +46,12 @@ class Emission:
         """Raise SourceError if a mask cannot be applied to the tables, or messages cannot represent their rows."""
         self.rules.require_valid(tables)
         if self.messages is not None:
+            for each in tables:
+                if not each.schema().primary_key:
+                    raise SourceError(
+                        f"option 'format': COMPATIBLE_DEBEZIUM_JSON requires a key, and {each.reading.name} has none; "
+                        "add one, or remove format"
+                    )
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 
     def require_matched(self, tables: Sequence[Found]) -> None:

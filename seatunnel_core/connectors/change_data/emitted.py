@@ -85,7 +85,7 @@ def emitted(
 
     Raises:
         RowError: A value cannot be represented, and the job does not skip rows with errors.
-        SourceError: A value of an inserted row or of a key is absent.
+        SourceError: A value of an inserted row, of a key, or of a row without a key is absent.
     """
     kinds = changes.kinds
     if changes.misfits:
@@ -137,7 +137,7 @@ def _without_misfits(
     where: str,
     masked: Collection[str],
 ) -> Flags:
-    """Remove rows with unrepresentable values from the mask, including the other row of an update."""
+    """Remove rows with unrepresentable values from the mask; with a key, including the other row of an update."""
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
     partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
     partner |= {after: before for before, after in partner.items()}
@@ -145,16 +145,21 @@ def _without_misfits(
         if kept[number]:
             key = ", ".join(f"{name} = {changes.rows.column(name)[number].as_py()}" for name in schema.primary_key)
             misfit = changes.misfits[number].hiding(masked)
-            context.skip(RowError(f"table {schema.table}, {where}, row with {key}, {misfit}"))
+            row = f"row with {key}" if key else "row without a key"
+            context.skip(RowError(f"table {schema.table}, {where}, {row}, {misfit}"))
             kept[number] = False
-            kept[partner.get(number, number)] = False
+            if schema.primary_key:  # without a key, each row is applied separately
+                kept[partner.get(number, number)] = False
     return kept
 
 
 def _absent(
     changes: Changes, kinds: npt.NDArray[np.int8], keep: Flags | None, schema: TableSchema, where: str, remedy: str
 ) -> dict[str, Flags]:
-    """Return masks of the absent values in new rows, by column. Old rows only need their key."""
+    """Return masks of the absent values in new rows, by column.
+
+    Old rows only need their key. Without a key, all rows need all values.
+    """
     found: dict[str, Flags] = {}
     if changes.complete:
         return found
@@ -163,7 +168,8 @@ def _absent(
         missing = ~changes.arrived(number)
         if keep is not None:
             missing &= keep
-        needed = missing if name in schema.primary_key else missing & inserted
+        is_whole = not schema.primary_key or name in schema.primary_key
+        needed = missing if is_whole else missing & inserted
         if needed.any():
             raise SourceError(
                 f"table {schema.table}, {where}: the log does not contain the value of the column {name!r} of a "

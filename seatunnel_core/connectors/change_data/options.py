@@ -67,6 +67,13 @@ TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN, CONFIGURED_COLUMNS, CONFIGURED_FILTER),
     doc="Settings of single tables.",
 )
+WITHOUT_KEY = Option(
+    "tables-without-key",
+    ENUM("reject", "capture"),
+    default="reject",
+    doc="Handling of a table without a primary key: reject it, or capture its rows, which only a sink with "
+    "match_whole_rows can apply. Its snapshot is read as one chunk, and its updates need whole rows in the log.",
+)
 SPLIT_SIZE = Option(
     "snapshot.split.size",
     within(1, 2**31 - 1),
@@ -138,7 +145,7 @@ WITHOUT_EFFECT: tuple[Option[Any], ...] = (
 )  # fmt: skip
 
 CONNECTION: tuple[Option[Any], ...] = (URL, USERNAME, PASSWORD, PROPERTIES, CONNECT_TIMEOUT, POOL_SIZE)
-TABLES: tuple[Option[Any], ...] = (DATABASE_NAMES, TABLE_NAMES, TABLE_PATTERN, TABLE_CONFIG)
+TABLES: tuple[Option[Any], ...] = (DATABASE_NAMES, TABLE_NAMES, TABLE_PATTERN, TABLE_CONFIG, WITHOUT_KEY)
 CHUNKS: tuple[Option[Any], ...] = (
     SPLIT_SIZE,
     FETCH_SIZE,
@@ -171,6 +178,11 @@ def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
     found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
     found[jdbc.INT_NARROWING.key] = int_narrowing
     return Options(found, jdbc.SOURCE_OPTIONS)
+
+
+def captures_without_key(options: Options) -> bool:
+    """Return True if tables without a key are captured."""
+    return bool(options[WITHOUT_KEY] == "capture")
 
 
 def require_supported(options: Options) -> None:

@@ -51,6 +51,6 @@ def require_same_keys(present: Sequence[TableSchema], former: Sequence[TableSche
         before = keys.get(table.table, table.primary_key)
         if table.primary_key != before:
             raise SourceChangedError(
-                f"the key of {table.table} has changed since the job started, from {', '.join(before)} to "
-                f"{', '.join(table.primary_key)}. Start a new job"
+                f"the key of {table.table} has changed since the job started, from {', '.join(before) or 'none'} to "
+                f"{', '.join(table.primary_key) or 'none'}. Start a new job"
             )

@@ -7,7 +7,7 @@ from attrs import evolve
 from seatunnel_core.connector_api.option import MAP, STRING, Option, within
 from seatunnel_core.connectors.tables.options import FILE_STAGED_OPTIONS
 from seatunnel_core.connectors.tables.options import TABLE as ANY_TABLE
-from seatunnel_core.connectors.write_mode import MERGE_KEY
+from seatunnel_core.connectors.write_mode import MATCH_WHOLE_ROWS, MERGE_KEY
 
 PATH = Option(
     "path",
@@ -38,6 +38,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     PATH,
     TABLE,
     *(evolve(each, aliases=("primary_keys",)) if each is MERGE_KEY else each for each in FILE_STAGED_OPTIONS),
+    MATCH_WHOLE_ROWS,
     WAIT,
     PROPERTIES,
 )

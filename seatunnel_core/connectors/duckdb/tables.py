@@ -108,6 +108,14 @@ class DuckDBTables(SqlDatabase):
         same_bytes = f"encode({one}::VARCHAR) IS DISTINCT FROM encode({other}::VARCHAR)"
         return f"{one} IS DISTINCT FROM {other} OR {same_bytes}"
 
+    def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
+        values = []
+        for column in columns:
+            name = f"{of}.{self.quoted(column.name)}"
+            value = name if column.declared == "BLOB" else f"CAST({name} AS VARCHAR)"
+            values.append(f"CASE WHEN {name} IS NULL THEN '-' ELSE sha256({value}) END")
+        return f"sha256(concat({', '.join(values)}))"
+
     def now(self) -> str:
         return "now()"  # the start of the transaction
 

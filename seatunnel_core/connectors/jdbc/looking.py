@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.modes import refuse_unmatchable
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_of_statement, target_table
 from seatunnel_core.connectors.tables.column_growth import Growth
@@ -36,6 +37,9 @@ class LookedMode:
 
     history: tuple[str, ...]
     """History columns; empty if a row replaces the row with the same key."""
+
+    whole: bool = False
+    """True if changes apply to rows that are equal in all columns."""
 
 
 def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
@@ -104,7 +108,9 @@ def look_at_table(
     target = target_table(dialect, connection, evolve(table, columns=grown), path, schema, **how)
     there = [name for name in target.names if table.column(name) is not None]
     by_key = bool(keys) and mode.upserts and not mode.replaces
-    deletes = mode.replaces or mode.empties or (by_key and not target.unique)
+    if mode.whole:
+        refuse_unmatchable(dialect, target, table, schema)
+    deletes = mode.replaces or mode.empties or mode.whole or (by_key and not target.unique)
     updates = bool(mode.history) or (by_key and target.unique)
     rights = ["INSERT", *["UPDATE"] * updates, *["DELETE"] * deletes]
     _require(dialect, connection, path, there, rights)

@@ -16,19 +16,22 @@ from typing import Any
 
 from attrs import evolve
 
+from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.tables.messages import repeated_by_query
-from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
+from seatunnel_core.connectors.tables.whole_rows import require_matchable
+from seatunnel_core.connectors.write_mode import DECIDING, MATCH_WHOLE_ROWS, WriteMode, write_mode_of
 
 
 def mode_of(options: Options) -> WriteMode | None:
     """Return the write mode of a sink, or ``None`` for only older options; raise ``UsageError`` for a contradiction."""
-    if not any(options[option] for option in DECIDING):
+    if not any(options[option] for option in (*DECIDING, MATCH_WHOLE_ROWS)):
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())
     if options[opt.SINK_QUERY]:
@@ -56,11 +59,13 @@ def mode_of(options: Options) -> WriteMode | None:
         )
     if keys and mode.key and set(keys) != set(mode.key):
         raise _contradiction("primary_keys", f"it has {', '.join(keys)}, but merge_key has {', '.join(mode.key)}")
+    if keys and mode.whole_rows:
+        raise _contradiction("primary_keys", "match_whole_rows is for rows without a key", "match_whole_rows")
     return evolve(mode, key=mode.key or keys)
 
 
-def _contradiction(key: str, why: str) -> UsageError:
-    return UsageError(f"option {key!r}: {why}; remove {key} or write_mode")
+def _contradiction(key: str, why: str, other: str = "write_mode") -> UsageError:
+    return UsageError(f"option {key!r}: {why}; remove {key} or {other}")
 
 
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
@@ -74,6 +79,13 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
             f"the table {target.named} has no unique index on ({', '.join(target.keys)}), so a merge would reset the "
             f"column {lost[0]!r}, which the rows lack; create such an index"
         )
+
+
+def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, schema: TableSchema) -> None:
+    """Raise ``SinkError`` if whole rows cannot be matched in a table, or by its server."""
+    require_windows(dialect.address, "use MySQL 8, which match_whole_rows requires")
+    keys = [*([table.primary_key] if table.primary_key else []), *table.unique_keys]
+    require_matchable(target.named, schema, table.columns, target.names, keys)
 
 
 def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:

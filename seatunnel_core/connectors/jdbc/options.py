@@ -8,6 +8,7 @@ from seatunnel_core.connector_api.increments import INCREMENTAL
 from seatunnel_core.connector_api.option import BOOLEAN, ENTRIES, ENUM, LIST, MAP, NUMBER, STRING, Option, within
 from seatunnel_core.connectors.tables import options as tables
 from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
+from seatunnel_core.connectors.write_mode import MATCH_WHOLE_ROWS
 
 _NO_JARS = "url determines the driver, and no jar is needed"
 
@@ -265,6 +266,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     TABLE,
     SINK_QUERY,
     *tables.WRITE_MODE_OPTIONS,
+    MATCH_WHOLE_ROWS,
     PRIMARY_KEYS,
     UPSERT,
     QUERY_KEY,

@@ -32,6 +32,7 @@ from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_own
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.connectors.tables.whole_rows import WholeRows
 
 _CLAIM_S = 60
 """Lock timeout of a starting engine, in seconds; another engine of its job may be committing."""
@@ -135,7 +136,9 @@ class Publishing:
                     for part in parts:
                         if "root" not in part:
                             with self._existing(tuple(part["target"])):
-                                self._move(connection, committable, part, held)
+                                whole = part.get("whole") is True and part["changes"]
+                                move = self._match if whole else self._move
+                                move(connection, committable, part, held)
                     self._add_children(families, committable, parts)
                     self.ledger.record(connection, committable.id)
             connection.commit()
@@ -225,6 +228,31 @@ class Publishing:
         for rows in self._complete(connection, target, staging) if "absent" in part else [staging]:
             for statement in self._moves(target, rows, changes=part["changes"]):
                 self.dialect.run(connection, statement)
+
+    def _match(
+        self,
+        connection: Any,
+        committable: Committable,
+        part: Mapping[str, Any],
+        held: dict[TablePath, DatabaseTable | None],
+    ) -> None:
+        """Apply changes of rows without a key to rows that are equal in all columns."""
+        path, names = tuple(part["target"]), self._staged_columns(connection, committable, part)
+        if path not in held:
+            self.dialect.lock_table(connection, path, reads=True)
+            held[path] = self.dialect.table(connection, path)
+        table = held[path]
+        if table is None:
+            raise CommitError(gone(self.context, self.who, self.dialect.table_name(path)))
+        WholeRows(
+            database=self.dialect,
+            connection=connection,
+            who=self.who,
+            named=".".join(path),
+            table=self.dialect.quoted(*path),
+            staged=self.dialect.quoted(part["staging"]),
+            columns=[column for column in table.columns if column.name in names],
+        ).apply()
 
     def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:
         """Yield table expressions that together contain all rows of a staging table, with absent values filled in."""

@@ -25,7 +25,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, diale
 from seatunnel_core.connectors.jdbc.databases.families import index_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_keys, look_at_table, look_into, tried
-from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
+from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial, refuse_unmatchable
 from seatunnel_core.connectors.jdbc.pruning import require_key_of, target_of_keys
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
@@ -43,7 +43,7 @@ from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.save_mode import empty_table, has_rows
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.write_mode import DECIDING
+from seatunnel_core.connectors.write_mode import DECIDING, MATCH_WHOLE_ROWS
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +114,9 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     @property
     def bound_to(self) -> Mapping[str, str]:
         """Return the database and the options that decide how rows are written. Committables contain the table."""
-        how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
+        how = written_options(
+            self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING, MATCH_WHOLE_ROWS
+        )
         return {opt.URL.key: str(self._dialect.address), **how}
 
     @property
@@ -216,7 +218,13 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         target = target_table(self._dialect, connection, table, path, schema, **how)
         if keys and self.needs_order and not self._history:
             refuse_partial(target, table)
-        return evolve(target, needs_key=self.needs_order, root=self._root(schema))
+        whole = self._matches_whole_rows(schema)
+        if whole:
+            refuse_unmatchable(self._dialect, target, table, schema)
+        return evolve(target, needs_key=self.needs_order, whole=whole, root=self._root(schema))
+
+    def _matches_whole_rows(self, schema: TableSchema) -> bool:
+        return self._mode is not None and self._mode.matches_whole_rows(schema)
 
     def _collect(self, connection: Any, collecting: JdbcReplacement, target: Target) -> None:
         """Create the table that collects rows until they replace the rows of a target."""
@@ -253,6 +261,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             stages=self._stages,
             schema_mode=self.options[SCHEMA_SAVE_MODE],
             history=self._history,
+            whole=self._matches_whole_rows(schema),
         )
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 

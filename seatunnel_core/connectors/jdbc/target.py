@@ -52,6 +52,9 @@ class Target:
     unique: bool = False
     """True if the database enforces that ``keys`` are unique."""
 
+    whole: bool = False
+    """True if rows have no key, and changes apply to rows that are equal in all columns."""
+
     root: TablePath = ()
     """Table of the parent rows, if they are replaced together with their children."""
 
@@ -66,6 +69,11 @@ class Target:
 
     places: Sequence[str] = ()
     """Types of the statement's parameters, from ``Dialect.place_types``."""
+
+    @property
+    def has_changes(self) -> bool:
+        """True if rows may be updated and deleted, so that they are staged with their kinds and numbers."""
+        return bool(self.keys) or self.whole
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +98,7 @@ class Target:
             nullable = column.nullable or (self.keys and column.name not in self.keys)
             declared = f"{dialect.quoted(column.name)} {column.declared}{collated}"
             columns.append(f"{declared} {'NULL' if nullable else 'NOT NULL'}")
-        if self.keys:
+        if self.has_changes:
             columns += [f"{dialect.quoted(KIND)} smallint", f"{dialect.quoted(NUMBER)} bigint"]
             columns += [f"{dialect.quoted(ABSENT)} {dialect.declared_type(pa.string())}"] if marks else []
         made = f"{dialect.quoted(name)} ({', '.join(columns)}){dialect.table_options}"

@@ -24,6 +24,7 @@ from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
 from seatunnel_core.connectors.tables.sql_database import ABSENT
 from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.connectors.tables.whole_rows import ends_before_update
 from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
@@ -51,6 +52,9 @@ class _Table:
 
     changes: bool = False
     """True if any row is an update or a delete."""
+
+    in_update: bool = False
+    """True if the last row is one before an update, without the row after it."""
 
     marks: bool = False
     """True if rows have the column ``ABSENT``, because a row has an absent value."""
@@ -289,12 +293,15 @@ class JdbcWriter(SinkWriter):
         target = table.target
         require_no_values(batch.rows, target.without_values, f"{self._who()}: {batch.table}")
         if not batch.inserts_only:
-            if not target.keys:
+            if not target.has_changes:
                 raise RowError(
                     f"{self._who()}: {batch.table} has updated or deleted rows, but {target.named} has no key to "
-                    "identify these rows; set primary_keys, or write_mode = merge, or select rows with FilterRowKind"
+                    "identify these rows; set primary_keys, or write_mode = merge with merge_key or match_whole_rows = "
+                    "true, or select rows with FilterRowKind"
                 )
             table.changes = True
+        if target.whole:
+            table.in_update = ends_before_update(batch, self._who(), is_open=table.in_update)
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
         given = [by_name[name] for name in target.given]
         arrays, fields = [], []
@@ -307,7 +314,7 @@ class JdbcWriter(SinkWriter):
             self._refuse_beyond(arrays[-1], fitting)
             fields.append(pa.field(column.name, kind))
         columns = pa.schema(fields)
-        if target.keys:
+        if target.has_changes:
             first = table.sent + table.rows
             kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * len(batch.rows))
             arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + batch.rows.num_rows), pa.int64())]
@@ -360,5 +367,5 @@ def _said(table: _Table) -> dict[str, Any]:
     """Return the part of a committable's body that cannot be derived from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
-    marks = {"absent": True} if table.marks else {}
-    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root, **marks}
+    more = {**({"absent": True} if table.marks else {}), **({"whole": True} if target.whole else {})}
+    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root, **more}

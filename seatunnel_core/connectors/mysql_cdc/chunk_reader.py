@@ -9,6 +9,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.jdbc.databases.mysql import READING
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader
 from seatunnel_core.connectors.jdbc.fetched import Fetched
@@ -18,6 +19,7 @@ from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.correction import Correction
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.table_checks import locked_table
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, gtid_set_of
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -47,6 +49,8 @@ class ChunkReader:
 
     def rows(self) -> Rows:
         """Yield the rows, and return the mark. The rows contain exactly the transactions before the mark."""
+        if self.state.marking is not Marking.SNAPSHOT and not self.found.schema().primary_key:
+            return self._table()
         read = {Marking.SNAPSHOT: self._snapshot, Marking.GTIDS: self._gtids, Marking.LOCKS: self._locks}
         return read[self.state.marking]()
 
@@ -114,6 +118,21 @@ class ChunkReader:
             correction.add(self._logged(start, mark), mark)
         yield from map(correction.unchanged, found)
         yield from correction.changed(self._inside)
+        return mark
+
+    # -- MySQL, a table without a key -----------------------------------------------------------------------------
+
+    def _table(self) -> Rows:
+        """Read a snapshot that begins while the table is locked, because rows without a key cannot be corrected.
+
+        The lock waits for all transactions that have changed the table, so they are visible, and logged before the
+        mark. It is released before any row is read.
+        """
+        with self.server.dialect.pool.lend(READING) as connection:
+            with locked_table(self.server, path_of(self.found)):
+                self._begin(connection)
+                mark = self.server.position(self.state)
+            yield from self._selected(connection, "")
         return mark
 
     # -- all ------------------------------------------------------------------------------------------------------

@@ -157,4 +157,4 @@ def _columns(table: Found) -> list[list[str]]:
 
 
 def _shown(part: Sequence[str] | None) -> str:
-    return "none" if part is None else " ".join(part)
+    return " ".join(part or ()) or "none"

@@ -67,7 +67,7 @@ from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerSt
 from seatunnel_core.connectors.mysql_cdc.server_tables import database_pattern, for_tasks, listed_tables
 from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
-from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
+from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_lockable, require_transactions
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -142,7 +142,10 @@ class MySQLCdcSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def require_input(self) -> None:
-        self._emission.require_matched(self._look())
+        tables = self._look()
+        self._emission.require_matched(tables)
+        if self._state is not None and self.options[opt.STARTUP_MODE] == "initial":
+            require_lockable(self._server, self._state, tables)
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
@@ -316,8 +319,8 @@ class MySQLCdcSource(Source):
         every = dialect.table(connection, path)
         require_transactions(dialect, path, every)
         names = None if every is None else {column.name for column in every.columns}
-        rules = self._emission.rules
-        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, rules=rules)
+        how: Any = {"rules": self._emission.rules, "without_key": shared.captures_without_key(self.options)}
+        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, **how)
 
     # -- reading --------------------------------------------------------------------------------------------------
 

@@ -274,8 +274,8 @@ class RangeReader:
         key = table.found.schema().primary_key
         if table.has_own_key and logged.identity == "DEFAULT" and set(logged.key) != set(key):
             raise SourceChangedError(
-                f"{where}: the key of {table.name} has changed since the job started, from {', '.join(key)} to "
-                f"{', '.join(logged.key) or 'none'}. Start a new job"
+                f"{where}: the key of {table.name} has changed since the job started, from "
+                f"{', '.join(key) or 'none'} to {', '.join(logged.key) or 'none'}. Start a new job"
             )
 
     def _require_filtered(self, table: Captured, logged: LogTable, where: str) -> None:

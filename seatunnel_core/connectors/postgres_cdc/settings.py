@@ -48,6 +48,9 @@ class Settings:
     full: bool
     """True if captured tables need REPLICA IDENTITY FULL."""
 
+    without_key: bool = False
+    """True to capture tables without a key."""
+
     @classmethod
     def of(cls, options: Options) -> "Settings":
         """Return the settings in the options.
@@ -77,6 +80,7 @@ class Settings:
             startup=options[opt.STARTUP],
             stops=options[opt.STOP] == "latest",
             full=options[opt.REQUIRE_FULL],
+            without_key=shared.captures_without_key(options),
         )
 
     @property

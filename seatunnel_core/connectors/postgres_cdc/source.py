@@ -131,7 +131,7 @@ class PostgresCdcSource(Source):
             chosen = chosen_tables(connection, self._settings)
             problems = problems_of(connection, self._settings, chosen)
             if not problems:
-                problems = identity_problems(connection, self._found(connection), full=self._settings.full)
+                problems = identity_problems(connection, self._found(connection), self._settings)
         if problems:
             raise CaptureSetupError("; ".join(problems))
         self._emission.require_matched([table.found for table in self._tables])

@@ -186,6 +186,7 @@ def _found(
                 configured=configured.get(table),
                 columns=None if known is None else known.columns,
                 rules=rules,
+                without_key=settings.without_key,
             )
             if known is not None and known.row_filter:
                 both = f"({found.reading.where}) AND ({known.row_filter})" if found.reading.where else known.row_filter
@@ -193,10 +194,10 @@ def _found(
             yield table, found
 
 
-def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
+def identity_problems(connection: Any, tables: Sequence[Captured], settings: Settings) -> list[str]:
     """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
 
-    ``full`` is True if each table needs REPLICA IDENTITY FULL.
+    ``settings`` state whether each table needs REPLICA IDENTITY FULL.
     """
     problems = []
     for table in tables:
@@ -204,7 +205,8 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
         key = table.found.schema().primary_key
         needed = tuple(dict.fromkeys((*key, *table.filtered)))
         filtered = " and the columns of its filter" if table.filtered else ""
-        wanted = "all columns" if full or whole == "f" else f"its key{filtered} ({', '.join(needed)})"
+        is_whole = settings.full or (settings.reads_log and not key)
+        wanted = "all columns" if is_whole or whole == "f" else f"its key{filtered} ({', '.join(needed)})"
         shown = ".".join(map(quoted_name, table.path))
         for name, identity, having in ((shown, whole, columns), *partitions):
             if identity == "f" or (wanted != "all columns" and set(needed) <= set(having)):

@@ -46,6 +46,9 @@ class TableDatabase(ABC):
     ddl_commits: ClassVar[bool] = False
     """True if a statement that creates or drops a table ends the transaction."""
 
+    exact_texts: ClassVar[Sequence[str]] = ()
+    """Statements that a transaction needs so that ``row_image`` is exact."""
+
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
         """Yield a connection in a transaction that is rolled back unless the caller commits it.
@@ -130,6 +133,23 @@ class TableDatabase(ABC):
     def differ(self, one: str, other: str) -> str:
         """Return the condition that two values of a column differ, compared character by character."""
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
+
+    def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
+        """Return an expression that is equal for two rows only if all their values are, null and -0.0 included.
+
+        Args:
+            columns: The columns to compare.
+            of: The quoted table of the rows, or a table whose columns have the same types.
+        """
+        raise NotImplementedError(f"{self.name} does not compare whole rows")
+
+    def matching(self, table: str, value: str, select: str, name: str) -> str:
+        """Return FROM and WHERE for the rows of a table whose ``value`` is in the column ``name`` of a SELECT."""
+        return f"FROM {table} WHERE {value} IN (SELECT {name} FROM ({select}) AS seatunnel_some)"
+
+    def delete_matching(self, table: str) -> str:
+        """Return the beginning of the statement that deletes the rows of ``matching``."""
+        return "DELETE"
 
     @abstractmethod
     def table_columns(self, connection: Any, path: TablePath) -> Sequence[TableColumn]:

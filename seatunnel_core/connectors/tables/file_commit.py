@@ -10,11 +10,12 @@ from seatunnel_core.connectors.nested.child_tables import Family
 from seatunnel_core.connectors.staging.lost_table import gone
 from seatunnel_core.connectors.tables.absent_values import AbsentValues
 from seatunnel_core.connectors.tables.messages import repeated_by_query
-from seatunnel_core.connectors.tables.sql_database import StagedPart
+from seatunnel_core.connectors.tables.sql_database import KIND, StagedPart
 from seatunnel_core.connectors.tables.staged_rows import (
     NUMBERED,
     added,
     clashing,
+    converted,
     family,
     last,
     last_numbered,
@@ -22,6 +23,7 @@ from seatunnel_core.connectors.tables.staged_rows import (
     versioned,
 )
 from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.connectors.tables.whole_rows import WholeRows
 from seatunnel_core.rows.nesting import ROW_ID
 
 if TYPE_CHECKING:
@@ -71,6 +73,9 @@ class FileCommit:
         if not mode.collects and not database.columns(self.connection, first.path):
             raise CommitError(gone(publishing.context, publishing.who, named))
         source = self._source(parts)
+        if first.whole and database.ask(self.connection, f"SELECT 1 FROM {source} WHERE {KIND} <> 0 LIMIT 1"):
+            self._match(source, parts)
+            return
         if not first.key:
             path = publishing.replacement.place(first.path) if mode.collects else first.path
             self._run([added(database, database.quoted(*path), source, first.columns)])
@@ -86,6 +91,23 @@ class FileCommit:
                 self._run(versioned(database, table, rows, parts, mode.history, self.at))
             else:
                 self._run(database.merge(table, rows, first.columns, first.key))
+
+    def _match(self, source: str, parts: Sequence[StagedPart]) -> None:
+        """Apply changes of rows without a key to rows that are equal in all columns."""
+        database, first = self.publishing.database, parts[0]
+        known = {column.name: column for column in database.table_columns(self.connection, first.path)}
+        columns = [known[name] for name in first.columns]
+        self._run(converted(database, source, parts, columns))
+        WholeRows(
+            database=database,
+            connection=self.connection,
+            who=self.publishing.who,
+            named=".".join(first.path),
+            table=database.quoted(*first.path),
+            staged=NUMBERED,
+            columns=columns,
+        ).apply()
+        self._run([database.drop_temporary(NUMBERED)])
 
     def _last_rows(self, table: str, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
         """Yield the SELECT of the last row of each key; several if a later one depends on rows of an earlier one."""
@@ -142,4 +164,4 @@ def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
 
 
 def _form(part: StagedPart) -> tuple[Any, ...]:
-    return part.columns, part.key, part.has_absent is None
+    return part.columns, part.key, part.whole, part.has_absent is None

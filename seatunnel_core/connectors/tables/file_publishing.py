@@ -206,6 +206,7 @@ class FilePublishing:
                         columns=tuple(stored.texts(part, "columns")),
                         key=tuple(stored.texts(part, "key")),
                         root=tuple(stored.texts(part, "root")) if "root" in part else (),
+                        whole=stored.flag(part, "whole") if "whole" in part else False,
                         has_absent=stored.flag(part, "absent") if "absent" in part else None,
                     )
                 )

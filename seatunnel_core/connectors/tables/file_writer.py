@@ -19,6 +19,7 @@ from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting, written_values
 from seatunnel_core.connectors.tables.target import TargetTable
+from seatunnel_core.connectors.tables.whole_rows import ends_before_update
 from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.unknown import filled, require_no_values
 
@@ -49,23 +50,29 @@ class TableFileWriter(SinkWriter):
         self._unique = unique_name(context)
         self._style = style_of(Options(_STYLE, of_files.SINK_OPTIONS))
         self._open: dict[tuple[Any, ...], _Open] = {}
+        self._in_update: dict[str, bool] = {}
+        """True for tables whose last row is one before an update."""
+
         self._bytes = 0
         staging.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
         target = self._tables[batch.table]
-        if not target.key and not batch.inserts_only:
+        if not target.has_changes and not batch.inserts_only:
             raise RowError(
                 f"{self._staging.who}: {batch.table} has updated or deleted rows, but this sink only adds rows; "
                 "set write_mode = merge, or select rows with"
                 " the FilterRowKind transform"
             )
+        if target.whole:
+            is_open = self._in_update.get(batch.table, False)
+            self._in_update[batch.table] = ends_before_update(batch, self._staging.who, is_open=is_open)
         require_no_values(batch.rows, target.without_values, f"{self._staging.who}: {batch.table}")
         rows = self._fitted(batch, target)
         marks = self._marks(batch, target) if batch.absent else None
         try:
             file = self._file(target)
-            if target.key:
+            if target.has_changes:
                 rows = _numbered(rows, batch, marks, file)
                 file.has_absent |= marks is not None
             file.writer.write(rows)
@@ -88,6 +95,7 @@ class TableFileWriter(SinkWriter):
                 "key": list(file.target.key),
                 "file": file.name,
                 **({"absent": file.has_absent} if file.target.key else {}),
+                **({"whole": True} if file.target.whole else {}),
                 **({"root": list(file.target.root)} if file.target.root else {}),
             }
             for file in self._open.values()

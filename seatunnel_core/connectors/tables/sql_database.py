@@ -53,6 +53,9 @@ class StagedPart:
     root: TablePath = ()
     """Table of the parent rows, if they are replaced together with their children."""
 
+    whole: bool = False
+    """True if rows have no key, and changes apply to rows that are equal in all columns."""
+
     has_absent: bool | None = None
     """True if a row has an absent value; ``None`` if the file has no column ``ABSENT``."""
 

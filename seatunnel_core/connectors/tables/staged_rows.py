@@ -5,12 +5,20 @@ from typing import Any
 
 from seatunnel_core.connectors.nested.child_tables import Family, in_order, is_child
 from seatunnel_core.connectors.tables.history import Versions
-from seatunnel_core.connectors.tables.sql_database import ABSENT, FILE, KIND, NUMBER, SqlDatabase, StagedPart
+from seatunnel_core.connectors.tables.sql_database import (
+    ABSENT,
+    FILE,
+    KIND,
+    NUMBER,
+    SqlDatabase,
+    StagedPart,
+    TableColumn,
+)
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import ROW_ID
 
 NUMBERED = "seatunnel_numbered_rows"
-"""Temporary table of staged rows that have absent values."""
+"""Temporary table of staged rows that have absent values, or no key."""
 
 
 def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]) -> str:
@@ -54,6 +62,16 @@ def numbered(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) ->
     order = f"row_number() OVER (ORDER BY {database.order_of(parts)}, {NUMBER}) AS {NUMBER}"
     names = f"{_listed(database, parts[0].columns)}, {KIND}, {order}, {ABSENT}"
     yield from database.create_temporary(NUMBERED, f"SELECT {names} FROM {source}")
+
+
+def converted(
+    database: SqlDatabase, source: str, parts: Sequence[StagedPart], columns: Sequence[TableColumn]
+) -> Iterator[str]:
+    """Yield the statements that copy the rows of files into the table ``NUMBERED``, with the types of a table."""
+    order = f"row_number() OVER (ORDER BY {database.order_of(parts)}, {NUMBER}) AS {NUMBER}"
+    names = ((database.quoted(column.name), column.declared) for column in columns)
+    values = ", ".join(f"CAST({name} AS {declared}) AS {name}" for name, declared in names)
+    yield from database.create_temporary(NUMBERED, f"SELECT {values}, {KIND}, {order} FROM {source}")
 
 
 def last_numbered(database: SqlDatabase, source: str, key: Sequence[str]) -> str:

@@ -31,6 +31,9 @@ class TargetTable:
     key: tuple[str, ...] = ()
     """Columns of the table by which rows are merged; empty if rows are added."""
 
+    whole: bool = False
+    """True if rows have no key, and changes apply to rows that are equal in all columns."""
+
     root: TablePath = ()
     """Table of the parent rows, if they are replaced together with their children."""
 
@@ -43,10 +46,15 @@ class TargetTable:
         return ".".join(self.path)
 
     @property
+    def has_changes(self) -> bool:
+        """True if rows may be updated and deleted, so that they are staged with their kinds and numbers."""
+        return bool(self.key) or self.whole
+
+    @property
     def staged(self) -> pa.Schema:
         """Columns of a staged file."""
         more = [pa.field(KIND, pa.int8()), pa.field(NUMBER, pa.int64()), pa.field(ABSENT, pa.string())]
-        return pa.schema([*self.fitted, *(more if self.key else [])])
+        return pa.schema([*self.fitted, *(more if self.has_changes else [])])
 
     @property
     def fitted(self) -> pa.Schema:

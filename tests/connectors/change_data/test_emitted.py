@@ -20,6 +20,8 @@ COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 TOO_LARGE = Misfit({"name": "too large"})
 SCHEMA = TableSchema(table="shop.people", columns=COLUMNS, primary_key=("id",))
 
+WITHOUT_KEY = TableSchema(table="shop.people", columns=COLUMNS)
+
 
 @frozen(kw_only=True)
 class Logged:
@@ -49,7 +51,7 @@ class Context(ReadContext):
 def played(
     *rows: tuple[int, int], keep: Sequence[bool] | None = None, misfits: dict[int, Misfit] | None = None,
     missing: dict[int, Sequence[bool]] | None = None, context: Context | None = None,
-    absent: dict[str, Sequence[bool]] | None = None,
+    absent: dict[str, Sequence[bool]] | None = None, schema: TableSchema = SCHEMA,
 ) -> list[tuple[int, int]]:  # fmt: skip
     kinds = np.array([kind for kind, _ in rows], np.int8)
     keys = [key for _, key in rows]
@@ -58,7 +60,7 @@ def played(
     )
     logged = Logged(rows=made, kinds=kinds, missing=missing or {}, misfits=misfits or {})
     mask = None if keep is None else np.array(keep, np.bool_)
-    found = emitted(logged, mask, SCHEMA, context or Context(skips=False), "position 7", "set X")
+    found = emitted(logged, mask, schema, context or Context(skips=False), "position 7", "set X")
     if found is None:
         return []
     batch = found.batch
@@ -99,6 +101,24 @@ def test_a_misfit_fails_or_leaves_out_the_whole_update() -> None:
     assert len(context.skipped) == 1
     assert played((B, 2), (A, 2), misfits={0: TOO_LARGE, 1: TOO_LARGE}, context=context) == []
     assert played((INS, 1), keep=[False], misfits={0: TOO_LARGE}) == []
+
+
+def test_without_a_key_each_row_of_an_update_is_left_out_separately() -> None:
+    """The other row is in the target, or belongs there, and no later row would correct it."""
+    context = Context(skips=True)
+    skipped = {"context": context, "schema": WITHOUT_KEY}
+    assert played((B, 2), (A, 3), misfits={1: TOO_LARGE}, **skipped) == [(D, 2)]
+    assert played((B, 2), (A, 3), misfits={0: TOO_LARGE}, **skipped) == [(INS, 3)]
+    assert played((B, 2), (A, 3), misfits={0: TOO_LARGE, 1: TOO_LARGE}, **skipped) == []
+    assert "row without a key, column 'name': too large" in context.skipped[0]
+
+
+def test_without_a_key_all_rows_need_every_column() -> None:
+    for kind in (INS, B, A, D):
+        with pytest.raises(
+            SourceError, match="does not contain the value of the column 'name' of a changed row; set X"
+        ):
+            played((kind, 1), missing={1: [True]}, schema=WITHOUT_KEY)
 
 
 def test_the_value_of_a_masked_column_is_not_shown() -> None:

@@ -16,6 +16,7 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
+from seatunnel_core.connectors.jdbc.databases.mysql_images import row_image
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader, Session, session_of
 from seatunnel_core.connectors.jdbc.databases.mysql_values import (
     MOMENT,
@@ -276,6 +277,16 @@ class MySQL(Dialect):
     def differ(self, one: str, other: str) -> str:
         """Compare bytes in addition, because a collation may ignore case and trailing spaces."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
+
+    def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
+        return row_image([(column, f"{of}.{self.quoted(column.name)}") for column in columns])
+
+    def matching(self, table: str, value: str, select: str, name: str) -> str:
+        """Join in this order, so that the value is computed once for each row of the table."""
+        return f"FROM {table} STRAIGHT_JOIN ({select}) AS seatunnel_some ON seatunnel_some.{name} = {value}"
+
+    def delete_matching(self, table: str) -> str:
+        return f"DELETE {table}"
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         self.cursor(connection).execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")

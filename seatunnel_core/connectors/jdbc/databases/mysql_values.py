@@ -130,7 +130,7 @@ def column_of(name: str, declared: str, collation: str = "", *, nullable: bool =
     else:
         arrow = _TYPES.get(kind, pa.string())
     if of.is_float32(arrow):
-        read = "({} + 0E0)"  # the server writes a float with six digits, a double with all
+        read = "({} * 1E0)"  # the server writes a float with six digits, a double with all; a sum would lose -0.0
     return Column(
         name=name,
         declared=declared,

@@ -87,6 +87,7 @@ class PostgreSQL(Dialect):
     ignores_case: ClassVar[bool] = False
     keeps_schemas: ClassVar[bool] = True
     shares_snapshots: ClassVar[bool] = True
+    exact_texts: ClassVar[Sequence[str]] = ("SET LOCAL extra_float_digits = 3",)
 
     # -- connections ----------------------------------------------------------------------------------------------
 
@@ -290,6 +291,11 @@ class PostgreSQL(Dialect):
     def differ(self, one: str, other: str) -> str:
         """Compare strings, because json values cannot be compared and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
+
+    def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
+        names = ", ".join(f"{of}.{self.quoted(column.name)}" for column in columns)
+        text = f"CAST(ROW({names}) AS text)"
+        return f"pg_catalog.sha256(pg_catalog.convert_to({text}, pg_catalog.getdatabaseencoding()))"
 
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False

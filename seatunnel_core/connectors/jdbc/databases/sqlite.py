@@ -19,6 +19,7 @@ from seatunnel_core.connectors.jdbc.databases.sqlite_properties import pragmas
 from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, plain, text_of_digits
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal
+from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _WAIT_S = 60.0
@@ -182,6 +183,14 @@ class SQLite(Dialect):
     def differ(self, one: str, other: str) -> str:
         """Compare bytes in addition: collations may ignore differences, and numbers as strings have only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
+
+    def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
+        """Write strings in hexadecimal, because ``quote`` ends at a NUL character."""
+        written = []
+        for name in (f"{of}.{self.quoted(column.name)}" for column in columns):
+            kind = f"typeof({name})"
+            written.append(f"CASE WHEN {kind} IN ('text', 'blob') THEN {kind} || hex({name}) ELSE quote({name}) END")
+        return " || ',' || ".join(written)
 
     def begin(self, connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")

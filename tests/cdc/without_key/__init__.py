@@ -1,0 +1,1 @@
+"""Jobs that copy tables without a key."""
