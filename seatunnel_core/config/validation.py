@@ -247,7 +247,8 @@ def _report_missing(
 def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: BlockRules, problems: Problems) -> bool:
     """Report an undeclared key, and return True if it is an error."""
     for prefix, note in rules.noted.items():
-        if found.key.startswith(prefix):
+        alike = (key.removeprefix(prefix) for key in declared if key.startswith(prefix))
+        if found.key.startswith(prefix) and nearest(found.key.removeprefix(prefix), alike) is None:
             problems.warn(f"{found.key!r} has no effect: {note}", found.position)
             return False
     close = nearest(found.key, [*declared, *_prefixes(declared)])

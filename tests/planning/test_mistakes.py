@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from seatunnel_core.config.engine import load_engine
@@ -328,6 +328,10 @@ def test_a_wrong_value_of_any_option_is_one_message_that_names_it(declared: Any,
     assert message.startswith("job.conf:1:")
 
 
+_UNDER_A_NOTED_PREFIX = next(each for each in _DECLARED if each[3].key == "schema-changes.enabled")
+
+
+@example(declared=_UNDER_A_NOTED_PREFIX, at=17, letter="x")
 @given(st.sampled_from(_DECLARED), st.integers(min_value=0, max_value=30), st.sampled_from("_xq"))
 def test_a_letter_too_much_in_any_option_is_one_message_that_names_the_option(
     declared: Any, at: int, letter: str
