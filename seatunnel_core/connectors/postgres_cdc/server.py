@@ -253,8 +253,12 @@ def identity(connection: Any) -> dict[str, Any]:
     return {"server": system_id(connection), "timeline": timeline(connection)}
 
 
-def require_same_server(connection: Any, address: Address, identifier: str, former_timeline: int) -> None:
-    """Raise ``SourceChangedError`` if the server is not the one of a cursor, or is a promoted standby of it."""
+def require_same_server(connection: Any, address: Address, identifier: str, former_timeline: int) -> int:
+    """Return the timeline of the server, or the one of a cursor if the server is a standby.
+
+    Raises:
+        SourceChangedError: The server is not the one of the cursor, or is a promoted standby of it.
+    """
     server, now = system_id(connection), timeline(connection)
     if former_timeline and now not in (0, former_timeline) and server == identifier:
         raise SourceChangedError(
@@ -268,3 +272,4 @@ def require_same_server(connection: Any, address: Address, identifier: str, form
             f"{address} is not the database cluster with which the job started (system identifier {server}, "
             f"expected {identifier}), so stored log positions are invalid there. Start a new job"
         )
+    return now or former_timeline

@@ -293,9 +293,9 @@ class PostgresCdcSource(Source):
 
     def _state(self, connection: Any, cursor: PollCursor, job_id: str) -> Capture | None:
         """Return the state in a cursor or the initial state; ``None`` while open transactions delay the start."""
-        known = Capture.from_record(cursor) if cursor else None
+        known, address = Capture.from_record(cursor) if cursor else None, self._settings.address
         if known is not None:
-            require_same_server(connection, self._settings.address, known.server, known.timeline)
+            known = evolve(known, timeline=require_same_server(connection, address, known.server, known.timeline))
             self._planner_of(known)
             known = changed_columns.with_columns(known, self._tables, emits_rows=not self._emission.messages)
         if self._settings.reads_log:

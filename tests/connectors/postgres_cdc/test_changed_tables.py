@@ -116,6 +116,17 @@ def test_another_primary_key_stops_the_running_job(captured: CapturedPostgres, i
             made.poll(cursor, PLANNING)
 
 
+def test_a_state_of_an_earlier_version_gets_the_timeline(captured: CapturedPostgres) -> None:
+    """Without it, the standby of the server could be promoted unnoticed."""
+    with closing(source(captured, "a")) as made:
+        cursor = with_snapshot(made)
+        timeline = cursor["timeline"]
+        assert timeline > 0
+        former = {name: value for name, value in cursor.items() if name != "timeline"}
+        assert made.poll({**former, "timeline": 0}, PLANNING).cursor["timeline"] == timeline
+        assert made.poll(former, PLANNING).cursor["timeline"] == timeline
+
+
 def test_other_tables_of_a_publication_do_not_stop_the_job(captured: CapturedPostgres) -> None:
     with closing(source(captured, "a")) as made:
         cursor = with_snapshot(made)
