@@ -19,7 +19,8 @@ SELECT n.nspname::text, c.relname::text, c.oid::bigint,
          (SELECT r.oid::text FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid),
          {schemas} CASE WHEN p.puballtables THEN 'all' END),
        coalesce((SELECT array_agg(a.attname::text) FROM pg_catalog.pg_index i
-         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+          AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
         WHERE i.indrelid = c.oid AND i.indisprimary), '{{}}')
   FROM unnest(%s::text[], %s::text[]) AS wanted (schema_name, table_name)
   JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
@@ -79,7 +80,7 @@ def require_published(
         publication: Name of the publication.
         known: The tables when the job started.
         found: The current tables.
-        keys: Primary keys that the job uses. Tables with a configured key are not in it.
+        keys: Primary keys that the job uses. Tables with a configured key, or without a key, are not in it.
 
     Raises:
         SourceChangedError: A table was dropped, renamed or recreated, or has another primary key, or its entry in the
@@ -98,7 +99,7 @@ def require_published(
             )
         if (key := keys.get(table)) is not None and set(now.key) != set(key):
             raise SourceChangedError(
-                f"the key of the table {shown} has changed since the job started, from {', '.join(key)} to "
+                f"the key of the table {shown} has changed since the job started, from {', '.join(key) or 'none'} to "
                 f"{', '.join(now.key) or 'none'}. Start a new job"
             )
         if not now.entry or now.entry != before.entry:

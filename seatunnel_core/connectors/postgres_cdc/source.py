@@ -331,7 +331,7 @@ class PostgresCdcSource(Source):
         """Raise SourceChangedError if the publication may have omitted changes since the job started."""
         tables = in_order(self._tables, (name for name, _ in state.tables))
         known = list(zip([table.path for table in tables], state.published, strict=True))
-        keys = {each.path: each.found.schema().primary_key for each in tables if each.has_own_key}
+        keys = {each.path: key for each in tables if each.has_own_key and (key := each.found.schema().primary_key)}
         require_published(self._settings.publication, known, self._published_tables(connection, tables), keys)
 
     def _planner_of(self, state: Capture) -> Planner:

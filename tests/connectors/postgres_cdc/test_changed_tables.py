@@ -116,6 +116,47 @@ def test_another_primary_key_stops_the_running_job(captured: CapturedPostgres, i
             made.poll(cursor, PLANNING)
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ALTER TABLE b ADD PRIMARY KEY (id) INCLUDE (name)"],
+        [
+            "ALTER TABLE b ADD COLUMN hidden int PRIMARY KEY GENERATED ALWAYS AS IDENTITY",
+            f"CREATE PUBLICATION {DATABASE} FOR TABLE b (id, name) WITH (publish_via_partition_root = true)",
+        ],
+    ],
+    ids=["covering key", "key that is not published"],
+)
+def test_a_table_with_a_key_that_rows_lack_is_captured_without_it(
+    captured: CapturedPostgres, statements: list[str]
+) -> None:
+    captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL", *statements)
+    assert "has no primary key" in refused(source(captured, "b"))
+    with closing(source(captured, "b", more={"tables-without-key": "capture"})) as made:
+        assert [schema.primary_key for schema in made.planned_schemas()] == [()]
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, "INSERT INTO b (id, name) VALUES (1, 'x'), (2, 'x')")
+        assert read(made, made.poll(cursor, PLANNING))[0] == 2
+
+
+def test_a_table_without_a_key_may_get_one(captured: CapturedPostgres) -> None:
+    captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL")
+    with closing(source(captured, "b", more={"tables-without-key": "capture"})) as made:
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, "ALTER TABLE b ADD PRIMARY KEY (id)", "INSERT INTO b VALUES (1, 'x')")
+        rows, cursor = read(made, made.poll(cursor, PLANNING))
+        assert rows == 1
+        captured.run(DATABASE, "UPDATE b SET name = 'y'")
+        assert read(made, made.poll(cursor, PLANNING))[0] == 2
+
+
+def test_a_key_that_becomes_a_covering_one_is_the_same(captured: CapturedPostgres) -> None:
+    with closing(source(captured, "a")) as made:
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, "ALTER TABLE a DROP CONSTRAINT a_pkey, ADD PRIMARY KEY (id) INCLUDE (name)", ROWS)
+        assert read(made, made.poll(cursor, PLANNING))[0] == 10
+
+
 def test_a_state_of_an_earlier_version_gets_the_timeline(captured: CapturedPostgres) -> None:
     """Without it, the standby of the server could be promoted unnoticed."""
     with closing(source(captured, "a")) as made:
