@@ -41,7 +41,8 @@ WITH RECURSIVE tree AS (
     JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
 SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a.attname::text)
          FROM pg_catalog.pg_index i
-         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+          AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
         WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
   FROM tree c
 """

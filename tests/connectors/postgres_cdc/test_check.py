@@ -126,6 +126,17 @@ def test_full_rows_may_be_required(captured: CapturedPostgres) -> None:
     assert 'do not have all columns; run ALTER TABLE "public"."a" REPLICA IDENTITY FULL' in said
 
 
+def test_a_column_that_an_index_only_includes_is_missing_in_old_rows(captured: CapturedPostgres) -> None:
+    captured.run(DATABASE, "ALTER TABLE b ADD PRIMARY KEY (id) INCLUDE (name)")
+    for keys, is_missing in ((("id",), False), (("id", "name"), True)):
+        entry = Options({"table": "b", "primaryKeys": keys}, TABLE_CONFIG.type.entries)
+        made = source(captured, "b", more={"table-names-config": (entry,)})
+        if is_missing:
+            assert 'do not have its key (id, name); run ALTER TABLE "public"."b" REPLICA IDENTITY' in refused(made)
+        else:
+            made.require_input()
+
+
 def test_a_slot_that_has_to_exist_does_not(captured: CapturedPostgres) -> None:
     said = "committed-offset continues the replication slot cdc_check, which does not"
     with (
