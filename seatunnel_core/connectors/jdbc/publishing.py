@@ -32,7 +32,7 @@ from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_own
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.tables.whole_rows import WholeRows
+from seatunnel_core.connectors.tables.whole_rows import WholeRows, matched_columns
 
 _CLAIM_S = 60
 """Lock timeout of a starting engine, in seconds; another engine of its job may be committing."""
@@ -238,6 +238,7 @@ class Publishing:
     ) -> None:
         """Apply changes of rows without a key to rows that are equal in all columns."""
         path, names = tuple(part["target"]), self._staged_columns(connection, committable, part)
+        named = ".".join(path)
         if path not in held:
             self.dialect.lock_table(connection, path, reads=True)
             held[path] = self.dialect.table(connection, path)
@@ -248,10 +249,10 @@ class Publishing:
             database=self.dialect,
             connection=connection,
             who=self.who,
-            named=".".join(path),
+            named=named,
             table=self.dialect.quoted(*path),
             staged=self.dialect.quoted(part["staging"]),
-            columns=[column for column in table.columns if column.name in names],
+            columns=matched_columns(table.columns, names, self.who, named),
         ).apply()
 
     def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from seatunnel_core.connectors.tables.staged_rows import (
     versioned,
 )
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.tables.whole_rows import WholeRows
+from seatunnel_core.connectors.tables.whole_rows import WholeRows, matched_columns
 from seatunnel_core.rows.nesting import ROW_ID
 
 if TYPE_CHECKING:
@@ -94,15 +94,15 @@ class FileCommit:
 
     def _match(self, source: str, parts: Sequence[StagedPart]) -> None:
         """Apply changes of rows without a key to rows that are equal in all columns."""
-        database, first = self.publishing.database, parts[0]
-        known = {column.name: column for column in database.table_columns(self.connection, first.path)}
-        columns = [known[name] for name in first.columns]
+        database, first, who = self.publishing.database, parts[0], self.publishing.who
+        named, table = ".".join(first.path), database.table_columns(self.connection, first.path)
+        columns = matched_columns(table, first.columns, who, named)
         self._run(converted(database, source, parts, columns))
         WholeRows(
             database=database,
             connection=self.connection,
-            who=self.publishing.who,
-            named=".".join(first.path),
+            who=who,
+            named=named,
             table=database.quoted(*first.path),
             staged=NUMBERED,
             columns=columns,

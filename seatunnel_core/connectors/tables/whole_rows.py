@@ -61,6 +61,34 @@ def require_matchable(
         )
 
 
+def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: str, named: str) -> list[TableColumn]:
+    """Return the columns of a table that the staged rows have. The table may have changed after it was prepared.
+
+    Args:
+        table: Columns of the table.
+        staged: Columns of the staged rows.
+        who: Pipeline and sink, for messages.
+        named: Name of the table.
+
+    Raises:
+        CommitError: The table or the staged rows lack a column of the other.
+    """
+    known = {column.name: column for column in table}
+    for name in staged:
+        if name not in known:
+            raise CommitError(
+                f"{who}: rows were staged with the column {name!r}, which the table {named} no longer has. Nothing was "
+                "written: add the column, and resume the job"
+            )
+    for column in table:
+        if not column.generated and column.name not in staged:
+            raise CommitError(
+                f"{who}: the table {named} has the column {column.name!r}, which the staged rows lack, so changes "
+                "would reset its values. Nothing was written: drop the column, and resume the job"
+            )
+    return [known[name] for name in staged]
+
+
 def ends_before_update(batch: Batch, who: str, *, is_open: bool) -> bool:
     """Check that each updated row follows the row before its update.
 

@@ -242,6 +242,27 @@ def test_several_units_in_one_commit_are_applied_in_order(target: Target) -> Non
     assert exact(target.rows()) == exact([note("a")] * 2)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("ADD COLUMN added int DEFAULT 5", "has the column 'added', which the staged rows lack"),
+        ("DROP COLUMN raw", "with the column 'raw', which the table .*notes no longer has"),
+    ],
+)
+def test_a_table_with_other_columns_than_the_staged_rows_is_refused(target: Target, change: str, message: str) -> None:
+    """The remaining ones of equal rows are written again, with the staged columns only."""
+    put(target, notes(*[(NEW, *note("a"))] * 3))
+    here, sink = place(epoch=1, unit=2), target.sink()
+    sink.prepare(sink_place(here))
+    writer = begin(sink, SCHEMA, here)
+    writer.write(notes((GONE, *note("a"))))
+    committable = stage_of(writer.finish(), 1, 2)
+    target.run(f"ALTER TABLE notes {change}")
+    with pytest.raises(CommitError, match=message):
+        commit(sink, [committable], here)
+    assert target.rows("n, name") == [(1, "a")] * 3
+
+
 def test_an_update_without_the_row_before_it_is_refused(target: Target) -> None:
     put(target, notes((NEW, *note("a"))))
     with pytest.raises(RowError, match="without the row before the update"):
@@ -287,6 +308,15 @@ def test_an_existing_table_keeps_its_rows(target: Target) -> None:
         assert any("DELETE" in said for said in sink.dry_run([SCHEMA]))
     put(target, notes((GONE, 1, "a", None, None, None), (NEW, 2, "b", None, None, None)))
     assert sorted(target.rows("n, name")) == [(1, "A"), (1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("target", [kind for kind in KINDS if kind != "duckdb"], indirect=True)
+def test_generated_columns_are_computed_again(target: Target) -> None:
+    stored = "STORED" if target.kind == "postgresql" else "VIRTUAL"
+    target.run(f"CREATE TABLE notes ({definition(target.kind)}, twice bigint GENERATED ALWAYS AS (n * 2) {stored})")
+    put(target, notes(*[(NEW, *note("a"))] * 3))
+    put(target, notes((GONE, *note("a"))), unit=2)
+    assert target.rows("n, name, twice") == [(1, "a", 2)] * 2
 
 
 def test_tables_with_a_key_are_merged_by_it(target: Target) -> None:
