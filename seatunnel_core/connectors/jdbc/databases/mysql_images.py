@@ -19,15 +19,13 @@ def row_image(columns: Sequence[tuple[TableColumn, str]]) -> str:
 
 
 def _text(column: TableColumn, name: str) -> str:
-    """Return an expression for a string that differs for any two different values."""
+    """Return an expression for a string, or for bytes, that differs for any two different values."""
     kind = re.match(r"[a-z]+", column.declared.lower())
     found = "" if kind is None else kind[0]
-    if found in _STRINGS or found in _BYTES:
+    if found in _STRINGS or found in _BYTES or found.startswith(_GEOMETRY):
         return name
-    if found.startswith(_GEOMETRY):
-        return f"HEX({name})"
-    if found in _BY_NUMBER:
-        return f"CAST({name} + 0 AS CHAR)"
+    if found in _BY_NUMBER:  # without CAST, a set of many members is a double, which has 53 bits
+        return f"CAST(CAST({name} AS UNSIGNED) AS CHAR)"
     if found == "timestamp":  # a clock that is set back shows an hour twice
         return f"CAST(UNIX_TIMESTAMP({name}) AS CHAR)"
     if found == "float":  # as a string, it has six digits, but a double has all
