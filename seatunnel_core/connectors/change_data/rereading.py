@@ -1,8 +1,8 @@
 """Tables that are read again while a job reads the log: the part of a cursor, and the chunks.
 
-Chunks are planned at a position of the log. Their rows are emitted after all changes before the position and before
-all later changes, and contain at least the changes before the position. So a later change of a row may be emitted
-again, but the last one always follows.
+Chunks are planned at a position of the log. They are read after the log before the position and before the log after
+it, never at the same time, because sinks that write directly do not keep the order of splits. Their rows contain at
+least the changes before the position. So a later change of a row may be emitted again, but the last one always follows.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from attrs import define, evolve, field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch
-from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connector_api.source_progress import MOST_TABLES, SnapshotProgress, TableProgress
 from seatunnel_core.connectors.change_data.chunks import Chunk, Chunks, ChunkStart
 from seatunnel_core.connectors.jdbc.reading import Found
 
 MOST_CHUNKS = 8
-"""Maximum number of chunks that are being read. Changes of all tables wait while they are read."""
+"""Maximum number of chunks that are being read. The log is not read meanwhile."""
 
 
 NOT_ENDLESS = (
@@ -109,8 +109,10 @@ def rereads_of(cursor: Mapping[str, Any]) -> Rereads:
     return tuple(map(Reread.from_record, stored.items(cursor, "rereads"))) if "rereads" in cursor else ()
 
 
-def require_table(table: str, captured: Sequence[Found]) -> None:
-    """Raise ``UsageError`` unless a table is captured and has a key."""
+def require_table(table: str, captured: Sequence[Found], *, emits_rows: bool) -> None:
+    """Raise ``UsageError`` unless a table is captured and has a key, and the source emits rows instead of messages."""
+    if not emits_rows:
+        raise UsageError("the source emits Debezium messages, which do not replace each other in the target")
     by_name = {each.reading.name: each for each in captured}
     if table not in by_name:
         names = [*by_name]
@@ -118,6 +120,16 @@ def require_table(table: str, captured: Sequence[Found]) -> None:
         raise UsageError(f"the table {table} is not captured; the source captures {known}")
     if not by_name[table].schema().primary_key:
         raise UsageError(f"the table {table} has no key, so reading it again would duplicate its rows")
+
+
+def require_endless(rereads: Rereads, *, is_endless: bool) -> None:
+    """Raise ``SourceError`` if a job was resumed with options by which it would end before a table is read again."""
+    if rereads and not is_endless:
+        raise SourceError(
+            f"the job is reading the table {rereads[0].table} again, and would end before that is complete "
+            "(startup.mode = snapshot-only, or stop.mode): remove these options, resume the job, and stop it when the "
+            "table has been read"
+        )
 
 
 def requested(rereads: Rereads, table: str) -> Rereads:
@@ -153,17 +165,22 @@ class RereadChunks:
     """Chunks of the tables that are read again. It keeps the chunks of the current table between polls."""
 
     _tables: Chunks
+    planned_at: str = field(default="", init=False)
+    """Log position at which the last chunks were planned. The log is read on before the next chunks."""
+
     _of: str = field(default="", init=False)
     _chunks: Chunks | None = field(default=None, init=False)
 
-    def take(self, reread: Reread, index: int, connection: Any) -> tuple[list[Chunk], Reread]:
+    def take(self, reread: Reread, index: int, connection: Any, log: str) -> tuple[list[Chunk], Reread]:
         """Return the next chunks, and the state with them.
 
         Args:
             reread: The state, with ``is_due``.
             index: Index of the table among the captured ones.
             connection: A connection of the pool of the tables' dialect.
+            log: Position up to which the log has been read.
         """
+        self.planned_at = log
         assert reread.start is not None, "a chunk is due"
         if self._chunks is None or self._of != reread.table or reread.start == ChunkStart():
             self._of, self._chunks = reread.table, self._tables.only(index)

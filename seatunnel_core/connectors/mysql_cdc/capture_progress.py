@@ -59,7 +59,7 @@ def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition
     if progress.start is not None or progress.chunks:
         unread = (chunk.table for chunk in progress.window if chunk.mark is None)
         snapshot = snapshot_progress(observed.tables, observed.chunks, progress.start, progress.chunks, unread)
-    if progress.rereads:
+    if progress.rereads and progress.start is None and progress.is_window_read:
         snapshot = observed.rereads.progress(progress.rereads, len(observed.tables))
     return SourceProgress(
         snapshot=snapshot,

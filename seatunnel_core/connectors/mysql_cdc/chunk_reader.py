@@ -145,8 +145,10 @@ class ChunkReader:
         """Read the log up to the mark.
 
         Commits of distributed transactions that were prepared earlier are checked by the reader of the window's range.
+        If the table is read again, the log before ``planned`` was already checked.
         """
-        return self.log.batches(start, mark, distributed=Distributed(seen_from=self.planned))
+        distributed = Distributed(seen_from=self.planned, is_checked=self.rereads)
+        return self.log.batches(start, mark, distributed=distributed)
 
     def _selected(self, connection: Reader, lock: str) -> Iterator[Fetched]:
         column = self.found.split_column

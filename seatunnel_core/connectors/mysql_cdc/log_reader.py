@@ -144,6 +144,9 @@ class Distributed:
     seen_from: LogPosition | None = None
     """Position from which another reader checks commits of transactions that were prepared before the start."""
 
+    is_checked: bool = False
+    """True if other readers check all these commits."""
+
     _with_rows: set[int] = field(factory=set, init=False)
     """Numbers of the open transactions of the last batch that contain rows of captured tables."""
 
@@ -172,4 +175,4 @@ class Distributed:
         self._with_rows &= {each.number for each in unusual if each.outcome is Outcome.OPEN}
 
     def _is_seen(self, each: Transaction) -> bool:
-        return self.seen_from is not None and each.begin >= self.seen_from
+        return self.is_checked or (self.seen_from is not None and each.begin >= self.seen_from)

@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunks
-from seatunnel_core.connectors.change_data.rereading import RereadChunks
+from seatunnel_core.connectors.change_data.rereading import RereadChunks, require_endless
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
@@ -56,7 +56,10 @@ class Planner:
         Raises:
             ColumnsChangedError: The columns of a captured table were changed.
             SourceChangedError: A captured table was redefined, or the log no longer contains the next events.
+            SourceError: A table is read again, and the job was resumed with an end.
         """
+        is_endless = not self.stops_at_end and progress.stop is None and progress.until_ms is None
+        require_endless(progress.rereads, is_endless=is_endless)
         if progress.stopped and not progress.changed:
             raise SourceChangedError(progress.stopped)
         if progress.is_reported:
@@ -67,6 +70,8 @@ class Planner:
             return Planned(
                 progress=progress
             )  # A report of the reader ends the pause. Two ranges are never read at the same time.
+        if progress.rereads and progress.rereads[0].unread:
+            return Planned(progress=progress)
         bodies: list[dict[str, Any]] = []
         if progress.window:
             progress, range_body = self._range_of_window(progress)
@@ -78,7 +83,7 @@ class Planner:
         if bodies:
             return Planned(progress=progress, bodies=tuple(bodies))
         planned = self._range(progress)
-        return planned if not planned.progress.rereads else self._with_rereads(planned)
+        return self._with_rereads(progress, planned) if progress.rereads else planned
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
@@ -140,25 +145,26 @@ class Planner:
         after = start if start.table < len(self.tables) else None
         return evolve(progress, start=after, chunks=progress.chunks + len(window), window=window), bodies
 
-    def _with_rereads(self, planned: Planned) -> Planned:
-        """Add the next chunks of the table that is read again; their rows are emitted before the planned range."""
-        progress = planned.progress
+    def _with_rereads(self, progress: Progress, planned: Planned) -> Planned:
+        """Plan the next chunks of the table that is read again, or the range if it is the turn of the log."""
         reread, *later = progress.rereads
         if reread.is_read:
             assert planned.end is not None, "the end of the log was queried"
             reread = reread if reread.until else evolve(reread, until=str(planned.end))
             is_done = progress.log >= position_of(reread.until)
-            return evolve(planned, progress=evolve(progress, rereads=(*(() if is_done else (reread,)), *later)))
-        if not reread.is_due or reread.table in self.former:
+            rereads = (*(() if is_done else (reread,)), *later)
+            return evolve(planned, progress=evolve(planned.progress, rereads=rereads))
+        is_turn = self.rereads.planned_at != str(progress.log) or not planned.bodies
+        if not is_turn or not reread.is_due or reread.table in self.former:
             return planned
         with self.server.connection("tables cannot be divided into chunks") as connection:
-            taken, after = self.rereads.take(reread, self.tables.index(reread.table), connection)
-        bodies = [
+            index = self.tables.index(reread.table)
+            taken, after = self.rereads.take(reread, index, connection, str(progress.log))
+        bodies = tuple(
             {"chunk": number, "rows": each.piece.rows, "log": str(progress.log), "reread": True, **each.body()}
             for number, each in enumerate(taken, reread.next)
-        ]
-        progress = evolve(progress, rereads=(after, *later))
-        return evolve(planned, progress=progress, bodies=(*bodies, *planned.bodies))
+        )
+        return Planned(progress=evolve(progress, rereads=(after, *later)), bodies=bodies, end=planned.end)
 
     # -- the log --------------------------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ class Progress:
 
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
+        rereads = {"rereads": [each.record() for each in self.rereads]} if self.rereads else {}
         return {
             "server": self.server,
             "log": str(self.log),
@@ -118,7 +119,7 @@ class Progress:
             "statement": self.statement,
             "is_reported": self.is_reported,
             "defined": None if self.defined is None else str(self.defined),
-            "rereads": [each.record() for each in self.rereads],
+            **rereads,
         }
 
     @classmethod

@@ -262,7 +262,10 @@ class MySQLCdcSource(Source):
         if self.options[opt.STOP_MODE] != "never":
             raise UsageError(NOT_ENDLESS)
         progress = Progress.of(cursor)
-        require_table(table, captured_ones(cursor["tables"], self._tables))
+        emits_rows = self._emission.messages is None
+        require_table(table, captured_ones(cursor["tables"], self._tables), emits_rows=emits_rows)
+        if problem := self._server.state().problem():  # a target without rows needs complete changes
+            raise UsageError(f"{self._server.dialect.address}: {problem}")
         return {**cursor, **evolve(progress, rereads=requested(progress.rereads, table)).cursor()}
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:

@@ -45,7 +45,7 @@ def capture_progress(state: Capture, observed: Observed) -> SourceProgress:
         names = [name for name, _ in state.tables]
         unread = (mark.table for mark in state.waiting if not mark.snapshot)
         snapshot = snapshot_progress(names, observed.chunks, state.chunks, state.next, unread)
-    if state.rereads:
+    if state.rereads and state.chunks.table >= len(state.tables) and not state.waiting:
         snapshot = observed.rereads.progress(state.rereads, len(state.tables))
     times = observed.times
     if times is None:

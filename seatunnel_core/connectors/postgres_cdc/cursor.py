@@ -133,6 +133,7 @@ class Capture:
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
+        rereads = {"rereads": [each.record() for each in self.rereads], "ending": self.ending} if self.rereads else {}
         return {
             "format": FORMAT,
             "server": self.server,
@@ -151,8 +152,7 @@ class Capture:
             "committed_ms": self.committed_ms,
             "stop": self.stop,
             "changed": None if self.changed is None else self.changed.record(),
-            "rereads": [each.record() for each in self.rereads],
-            "ending": self.ending,
+            **rereads,
         }
 
     @classmethod

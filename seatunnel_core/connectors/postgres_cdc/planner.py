@@ -8,7 +8,7 @@ from attrs import Factory, define, evolve, field, frozen
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connectors.change_data.chunks import Chunks
-from seatunnel_core.connectors.change_data.rereading import RereadChunks
+from seatunnel_core.connectors.change_data.rereading import RereadChunks, require_endless
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
@@ -83,23 +83,25 @@ class Planner:
             snapshot: Returns the name of the snapshot for chunks; ``None`` if it cannot be exported yet.
             end: Returns the end of the log.
             visibility: The transactions that new snapshots contain.
+
+        Raises:
+            SourceError: A table is read again, and the job was resumed with an end.
         """
+        require_endless(state.rereads, is_endless=self._reads_log and not self._stops)
         if state.chunks.table < self._tables:
             return self._next_chunks(state, connection, snapshot)
         if state.waiting:
             return Planned(state, (), _WAIT_MS)
         if not self._reads_log:
             return Planned(state, (), None)
-        if state.reading:
+        if state.reading or (state.rereads and state.rereads[0].unread):
             return Planned(state, (), _WAIT_MS)
         at = end()
-        if not state.rereads:
-            return self._next_range(state, at)
-        items: tuple[DiscoveredObject, ...] = ()
-        if state.until and not state.marks:
+        if state.rereads and state.until and not state.marks:
             state, items = self._reread(state, connection, at, visibility)
-        planned = self._next_range(state, at)
-        return evolve(planned, items=(*items, *planned.items))
+            if items:
+                return Planned(state, items, _WAIT_MS)
+        return self._next_range(state, at)
 
     def _reread(
         self, state: Capture, connection: Any, end: LogEnd, visibility: Visibility
@@ -114,16 +116,18 @@ class Planner:
             if not reread.until:
                 reread = evolve(reread, until=str(end.inserted))
             is_done = Lsn.parse(state.log) >= Lsn.parse(reread.until)
-            return evolve(state, rereads=(*(() if is_done else (reread,)), *state.rereads[1:])), ()
+            rereads = (*(() if is_done else (reread,)), *state.rereads[1:])
+            return evolve(state, rereads=rereads, ending=state.ending if rereads else None), ()
         if state.ending is None:
             state = evolve(state, ending=0 if end.replica else visibility.new_id())
         if state.ending and visibility.ended() >= state.ending:
             state = evolve(state, ending=0)
         names = [name for name, _ in state.tables]
         index = names.index(reread.table)
-        if state.ending or not reread.is_due or not visibility.is_readable(reread.table):
+        is_turn = self.rereads.planned_at != state.log or end.flushed <= Lsn.parse(state.log)
+        if state.ending or not is_turn or not reread.is_due or not visibility.is_readable(reread.table):
             return state, ()
-        chunks, after = self.rereads.take(reread, index, connection)
+        chunks, after = self.rereads.take(reread, index, connection, state.log)
         items = tuple(
             {"chunk": {**chunk.body(), **more, "number": number}, "rows": chunk.piece.rows}
             for number, chunk in enumerate(chunks, reread.next)

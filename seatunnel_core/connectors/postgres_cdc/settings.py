@@ -89,6 +89,11 @@ class Settings:
         return self.startup != "snapshot-only"
 
     @property
+    def is_endless(self) -> bool:
+        """True if the log is read until the job is stopped."""
+        return self.reads_log and not self.stops
+
+    @property
     def reads_tables(self) -> bool:
         """True if a snapshot of the tables is read first."""
         return self.startup in ("initial", "snapshot-only")

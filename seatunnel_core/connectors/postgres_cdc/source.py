@@ -9,7 +9,7 @@ from attrs import evolve
 
 from seatunnel_core.capture_errors import CaptureSetupError
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import ConnectorError, SourceError, UsageError
+from seatunnel_core.connector_api.errors import ConnectorError, SourceError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.replication_slot import ReplicationSlot
 from seatunnel_core.connector_api.source import (
@@ -26,7 +26,7 @@ from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, require_table, skipped_chunk
+from seatunnel_core.connectors.change_data.rereading import skipped_chunk
 from seatunnel_core.connectors.change_data.shape import require_same_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
@@ -49,6 +49,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
+from seatunnel_core.connectors.postgres_cdc.requested_reread import requested
 from seatunnel_core.connectors.postgres_cdc.server import (
     LogEnd,
     advance_idle_slot,
@@ -230,11 +231,9 @@ class PostgresCdcSource(Source):
 
     def reread(self, cursor: PollCursor, table: str) -> PollCursor:
         """Return the cursor with a request to read a table again."""
-        if not self._settings.reads_log or self._settings.stops:
-            raise UsageError(NOT_ENDLESS)
-        state = Capture.from_record(cursor)
-        require_table(table, [each.found for each in self._tables if each.name in dict(state.tables)])
-        return state.requested(table).record()
+        state, emits_rows = Capture.from_record(cursor), self._emission.messages is None
+        known = requested(state, table, self._settings, self._tables, self._connected, emits_rows=emits_rows)
+        return known.record()
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress for users at a cursor; ``None`` before the first poll."""

@@ -87,7 +87,7 @@ class Captured:
         return _digest(f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}")
 
     def as_logged(self, logged: LogTable, rules: ColumnRules) -> "Captured":
-        """Return the table with its columns in the log, for reading changes from the log only."""
+        """Return the table with its columns in the log; if they differ, for reading changes from the log only."""
         columns = tuple(
             Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
         )
@@ -95,7 +95,8 @@ class Captured:
         if (row_filter := rules.row_filter(found)) is not None:
             row_filter.require_valid(found)
         masks, former = rules.recorded(found), rules.recorded_by_column(found)
-        return evolve(self, found=found, masks=masks, former_masks=former, is_readable=False)
+        made = evolve(self, found=found, masks=masks, former_masks=former, is_readable=False)
+        return self if made.columns == self.columns else made
 
     def has_masks(self, shape: str) -> bool:
         """Return True if a recorded fingerprint, possibly by an earlier version, has the same masks and filter."""

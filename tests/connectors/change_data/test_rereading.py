@@ -11,10 +11,12 @@ from seatunnel_core.connectors.change_data.rereading import (
     RereadChunks,
     chunk_read,
     requested,
+    require_table,
     rereads_of,
     restarted,
 )
 from seatunnel_core.connectors.jdbc.splitting import Piece
+from tests.connectors.mysql_cdc.tables import table
 
 
 class TenEach(Chunks):
@@ -42,7 +44,7 @@ class TenEach(Chunks):
 def test_a_table_is_read_chunk_by_chunk() -> None:
     chunks = RereadChunks(TenEach(["a", "b"]))
     reread = Reread(table="b")
-    taken, reread = chunks.take(reread, 1, None)
+    taken, reread = chunks.take(reread, 1, None, "0/100")
     assert [each.found for each in taken] == ["b"] * 8, "of the table that was requested"
     assert (reread.unread, reread.is_due, reread.is_read) == (tuple(range(8)), False, False)
     for number in reversed(range(8)):
@@ -54,7 +56,7 @@ def test_a_table_is_read_chunk_by_chunk() -> None:
         ("b", "reading", 8, 10),
         ("a", "waiting", 0, None),
     ]
-    taken, reread = chunks.take(reread, 1, None)
+    taken, reread = chunks.take(reread, 1, None, "0/100")
     assert (reread.start, reread.unread) == (None, (8, 9))
     assert (reread.read(8).is_read, reread.read(8).read(9).is_read) == (False, True)
 
@@ -71,6 +73,13 @@ def test_a_table_is_requested_once() -> None:
     assert [each.table for each in rereads] == ["a", "b"]
     with pytest.raises(UsageError, match="the table a is already being read again"):
         requested(rereads, "a")
+
+
+def test_messages_are_not_read_again() -> None:
+    """A target without keys would receive them twice."""
+    require_table("shop.m", [table("m")], emits_rows=True)
+    with pytest.raises(UsageError, match="emits Debezium messages"):
+        require_table("shop.m", [table("m")], emits_rows=False)
 
 
 def test_a_table_with_changed_columns_is_read_from_its_beginning() -> None:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.connector_api.source_progress import SnapshotProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
-from seatunnel_core.connectors.change_data.rereading import RereadChunks
+from seatunnel_core.connectors.change_data.rereading import Reread, RereadChunks
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
@@ -90,6 +91,18 @@ def test_chunks_count_when_they_have_their_mark(now: list[float]) -> None:
     ended = capture_progress(state(4, chunks=5), known, None)
     assert ended is not None
     assert ended.snapshot == SnapshotProgress(tables=2, tables_done=2, chunks_done=5)
+
+
+def test_the_copy_is_shown_before_a_table_that_is_read_again(now: list[float]) -> None:
+    known, rereads = polled(observed(), state(4), at(4)), (Reread(table="shop.a"),)
+    window = (WindowChunk(number=3, table=0, order="x", low=None, high=None),)
+    for copying in ({"start": ChunkStart(table=1)}, {"window": window}):
+        copied = state(4, chunks=4, **copying)
+        assert capture_progress(evolve(copied, rereads=rereads), known, None) == capture_progress(copied, known, None)
+    progress = capture_progress(state(4, chunks=4, rereads=rereads), known, None)
+    assert progress is not None
+    assert progress.snapshot is not None
+    assert [(each.name, each.phase) for each in progress.snapshot.listed] == [("shop.a", "waiting")]
 
 
 def test_the_time_of_the_last_transaction_is_kept() -> None:

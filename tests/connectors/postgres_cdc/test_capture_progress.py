@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
-from seatunnel_core.connectors.change_data.rereading import RereadChunks
+from seatunnel_core.connectors.change_data.rereading import Reread, RereadChunks
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, Mark
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
@@ -36,6 +38,16 @@ def test_a_snapshot_without_a_log() -> None:
     assert progress.lag_bytes is progress.lag_seconds is None
     assert progress.snapshot is not None
     assert (progress.snapshot.tables_done, progress.snapshot.chunks_done) == (1, 4)
+
+
+def test_the_copy_is_shown_before_a_table_that_is_read_again() -> None:
+    known, rereads = observed(reads_tables=True), (Reread(table="a"),)
+    for copying in ({"chunks": ChunkStart(table=1)}, {"waiting": (Mark(table=1, high=None),)}):
+        state = capture("", next=5, **copying)
+        assert capture_progress(evolve(state, rereads=rereads), known) == capture_progress(state, known)
+    progress = capture_progress(capture("", next=5, rereads=rereads), known)
+    assert progress.snapshot is not None
+    assert [(each.name, each.phase) for each in progress.snapshot.listed] == [("a", "waiting")]
 
 
 def test_the_end_of_the_snapshot() -> None:

@@ -1,4 +1,4 @@
-"""Plans of tables that are read again: chunks before the range at whose start they were planned, once that is safe."""
+"""Plans of tables that are read again: chunks and ranges of the log in turn, once that is safe."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attrs import define, evolve
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.change_data.rereading import Reread
 from seatunnel_core.connectors.postgres_cdc import visibility
@@ -82,15 +83,25 @@ def read(state: Capture) -> Capture:
     return state
 
 
-def test_chunks_come_before_the_range_that_begins_where_they_were_planned(polls: Polls) -> None:
-    """After it, their rows could be older than its changes."""
+def test_chunks_and_ranges_are_read_in_turn(polls: Polls) -> None:
+    """At the same time, a sink that writes directly could replace a change by an older row of a chunk."""
     polls.seen.over = 100
     found = polls.next(capture(), 0x500)
-    assert kinds(found) == ["chunk"] * 8 + ["range"]
-    chunk, log = found.items[0]["chunk"], found.items[-1]["log"]
+    assert kinds(found) == ["chunk"] * 8
+    chunk = found.items[0]["chunk"]
     assert (chunk["table"], chunk["reread"], chunk["snapshot"], chunk["shape"]) == ("shop.public.b", True, "", "2")
-    assert (log["start"], log["end"], log["visibility"], log["marks"]) == ("0/100", "0/500", True, [])
-    assert kinds(polls.next(found.state, 0x900)) == [], "one range at a time, also of a table that is read again"
+    assert kinds(polls.next(found.state, 0x500)) == []
+    last = found.state.rereads[0].unread[-1]
+    state = read(found.state)
+    unread = evolve(state, rereads=(evolve(state.rereads[0], unread=(last,)),))
+    assert kinds(polls.next(unread, 0x900)) == [], "one of the chunks is still being read"
+    found = polls.next(state, 0x900)
+    assert kinds(found) == ["range"], "the log does not wait until the table is complete"
+    log = found.items[0]["log"]
+    assert (log["start"], log["end"], log["visibility"], log["marks"]) == ("0/100", "0/900", True, [])
+    assert kinds(polls.next(found.state, 0x900)) == []
+    state = found.state.with_fact({"read": "0/900", "visible": True})
+    assert kinds(polls.next(state, 0x950)) == ["chunk"] * 2
 
 
 def test_chunks_wait_until_snapshots_contain_what_was_emitted(polls: Polls) -> None:
@@ -121,6 +132,23 @@ def test_a_table_is_complete_when_the_log_has_passed_its_chunks(polls: Polls) ->
     assert polls.next(state, 0x900).state.rereads
     state = found.state.with_fact({"read": "0/500", "visible": True})
     assert polls.next(state, 0x900).state.rereads == ()
+
+
+def test_a_job_that_was_resumed_with_an_end_is_rejected(polls: Polls) -> None:
+    """It would end before the table is complete."""
+    for reads_log, stops in ((True, True), (False, False)):
+        planner = Planner(polls.planner._chunks, 2, reads_log, stops, "slot")
+        with pytest.raises(SourceError, match=r"is reading the table shop\.public\.b again, and would end before"):
+            Polls(polls.seen, planner).next(capture())
+        state = evolve(capture(), rereads=())
+        assert Polls(polls.seen, planner).next(state).again_ms is None
+
+
+def test_only_a_table_that_is_read_again_is_in_the_cursor() -> None:
+    """Earlier versions read the others."""
+    record = evolve(capture(ending=7), rereads=()).record()
+    assert {"rereads", "ending"}.isdisjoint(record)
+    assert {"rereads", "ending"} <= set(capture().record())
 
 
 def test_tables_are_read_one_after_the_other(polls: Polls) -> None:

@@ -1,15 +1,27 @@
-"""Plans of tables that are read again: chunks before the range at whose start they were planned."""
+"""Plans of tables that are read again: chunks and ranges of the log in turn."""
 
 import json
 from typing import Any
 
+import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.rereading import Reread, RereadChunks
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
+from seatunnel_core.connectors.mysql_cdc.options import STOP_MODE
 from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import recorded
+from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
+from seatunnel_core.connectors.mysql_log.change_batch import Outcome
 from tests.connectors.change_data.test_rereading import TenEach
+from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+from tests.connectors.mysql_cdc.tables import table
+from tests.connectors.mysql_cdc.test_log_reader import batch, reader, transaction
 from tests.connectors.mysql_cdc.test_planning import STATE, LogServer, at
 
 TABLES = ("shop.a", "shop.b")
@@ -52,16 +64,70 @@ def kinds(found: Planned) -> list[str]:
     return ["range" if "from" in body else "chunk" for body in found.bodies]
 
 
-def test_chunks_come_before_the_range_that_begins_where_they_were_planned() -> None:
-    """After it, their rows could be older than its changes."""
+def test_chunks_and_ranges_are_read_in_turn() -> None:
+    """At the same time, a sink that writes directly could replace a change by an older row of a chunk."""
     plan = planner(LogServer(500)).plan
     found = plan(progress("shop.b"))
-    assert kinds(found) == ["chunk"] * 8 + ["range"]
-    chunk, log = found.bodies[0], found.bodies[-1]
+    assert kinds(found) == ["chunk"] * 8
+    chunk = found.bodies[0]
     assert (chunk["table"], chunk["reread"], chunk["log"]) == ("shop.b", True, str(at(100)))
+    state = stored(found)
+    assert kinds(plan(state)) == []
+    one = state.with_fact({"chunk": 0, "mark": str(at(700))})
+    assert kinds(plan(one)) == [], "seven chunks are still being read"
+    found = plan(read(state))
+    assert kinds(found) == ["range"], "the log does not wait until the table is complete"
+    log = found.bodies[0]
     assert (log["from"], log["to"], "window" in log) == (str(at(100)), str(at(500)), False)
-    assert kinds(plan(stored(found))) == [], "one range at a time"
-    assert kinds(plan(read(stored(found)))) == [], "the range is still being read"
+    assert kinds(plan(stored(found))) == [], "the range is being read"
+    fact = {"stopped": "", "prepared": [], "ended": False, "read": str(at(500))}
+    assert kinds(plan(stored(found).with_fact(fact))) == ["chunk"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "more"), [({"stops_at_end": True}, {}), ({}, {"until_ms": 7}), ({}, {"stop": at(900)})]
+)
+def test_a_job_that_was_resumed_with_an_end_is_rejected(given: dict[str, Any], more: dict[str, Any]) -> None:
+    """It would end before the table is complete."""
+    with pytest.raises(SourceError, match=r"is reading the table shop\.b again, and would end before"):
+        planner(LogServer(500), **given).plan(progress("shop.b", **more))
+
+
+def test_only_a_table_that_is_read_again_is_in_the_cursor() -> None:
+    """Earlier versions read the others."""
+    assert "rereads" not in progress().cursor()
+    assert "rereads" in progress("shop.b").cursor()
+
+
+def test_commits_of_transactions_that_were_prepared_earlier_are_not_checked_again() -> None:
+    """The ranges have checked them, up to the position from which the table is read again."""
+    ended = [batch(transaction(2, Outcome.XA_COMMITTED), end=290)]
+    for rereads in (True, False):
+        log, found = reader(ended), table("m")
+        chunk = ChunkReader(
+            server=log.server, state=STATE, found=found, piece=Piece(), log=log, planned=at(290), rereads=rereads
+        )
+        if rereads:
+            assert list(chunk._logged(at(100), at(290))) == ended
+            continue
+        with pytest.raises(SourceError, match="is distributed"):
+            list(chunk._logged(at(100), at(290)))
+
+
+@pytest.mark.parametrize("name", ["binlog_row_image", "binlog_row_value_options"])
+def test_a_log_that_may_lack_values_is_rejected(name: str) -> None:
+    """The target could not apply an update of a row that it lacks."""
+    settings = {"log_bin": "1", "binlog_format": "ROW", name: "MINIMAL"}
+    answers: dict[str, list[Any]] = {"SHOW GLOBAL VARIABLES": [*settings.items()], "SELECT VERSION()": [("8.0.36",)]}
+    source: Any = object.__new__(MySQLCdcSource)
+    source.options = {STOP_MODE: "never"}
+    source._tables, source._emission = (table("m"),), Emission()
+    source._server = AnsweringServer(answers)
+    cursor = {**progress().cursor(), "tables": recorded(source._tables)}
+    with pytest.raises(UsageError, match=name):
+        source.reread(cursor, "shop.m")
+    answers["SHOW GLOBAL VARIABLES"] = [("log_bin", "1"), ("binlog_format", "ROW")]
+    assert Progress.of(source.reread(cursor, "shop.m")).rereads == (Reread(table="shop.m"),)
 
 
 def test_a_table_is_complete_when_the_log_has_passed_its_chunks() -> None:
@@ -98,6 +164,6 @@ def test_a_change_of_columns_reads_the_table_from_its_beginning() -> None:
     former = planner(LogServer(500), former=["shop.b"])
     again = evolve(changed, stopped="", changed=())
     assert kinds(former.plan(again)) == ["range"], "the log still has the former columns"
-    assert kinds(planner(LogServer(500)).plan(again)) == ["chunk"] * 8 + ["range"]
+    assert kinds(planner(LogServer(500)).plan(again)) == ["chunk"] * 8
     skipped = stored(planner(LogServer(500)).plan(again)).with_fact({"chunk": 8, "mark": ""})
     assert skipped.rereads[0].start == ChunkStart()

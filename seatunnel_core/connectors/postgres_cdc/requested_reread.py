@@ -1,0 +1,75 @@
+"""Requests to read a captured table again."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, require_table
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_log.publications import TableName
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+_LARGE_VALUES = """
+WITH RECURSIVE tree AS (
+  SELECT c.oid, c.relreplident, c.reltoastrelid FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE n.nspname = %s AND c.relname = %s
+  UNION ALL
+  SELECT c.oid, c.relreplident, c.reltoastrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
+SELECT c.oid::regclass::text FROM tree c
+ WHERE c.relreplident <> 'f' AND c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0
+"""
+"""Returns the table and partitions with values that are stored separately (TOAST), which the log of an update omits if
+they did not change, unless the replica identity is FULL."""
+
+
+def requested(
+    state: Capture,
+    table: str,
+    settings: Settings,
+    tables: Sequence[Captured],
+    connected: Callable[[], AbstractContextManager[Any]],
+    *,
+    emits_rows: bool,
+) -> Capture:
+    """Return the state with a request to read a table again.
+
+    Args:
+        state: The state of the source.
+        table: Name of the table.
+        settings: The settings of the job.
+        tables: The captured tables.
+        connected: Opens a connection to the server.
+        emits_rows: True if the source emits rows; False if it emits messages.
+
+    Raises:
+        UsageError: The table is unknown or is being read again already, its log may lack values, or the job ends by
+            itself or emits messages.
+    """
+    if not settings.is_endless:
+        raise UsageError(NOT_ENDLESS)
+    known = {each.name: each for each in tables if each.name in dict(state.tables)}
+    require_table(table, [each.found for each in known.values()], emits_rows=emits_rows)
+    after = state.requested(table)
+    with connected() as connection:
+        partial = partially_logged(connection, known[table].path)
+    if partial:
+        raise UsageError(
+            f"{', '.join(partial)} has large values (TOAST), and the log of an update does not contain those that did "
+            "not change, so the target could not apply it while it lacks the row; run "
+            f"{'; '.join(f'ALTER TABLE {name} REPLICA IDENTITY FULL' for name in partial)}, and repeat the request "
+            "when the job has read the earlier changes"
+        )
+    return after
+
+
+def partially_logged(connection: Any, table: TableName) -> Sequence[str]:
+    """Return the table and the partitions of it with updates that the log may contain without unchanged values.
+
+    Large values that are added later are logged together with their row.
+    """
+    return [name for (name,) in run(connection, _LARGE_VALUES, table)]
