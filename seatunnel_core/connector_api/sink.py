@@ -131,6 +131,10 @@ class Sink(ABC):
     """True if the order of rows affects the target, for example if the last row with a key wins. Units are then
     forwarded in split order, regardless of the source's guarantee, and a second source is rejected."""
 
+    replaces_rows: bool = False
+    """True if a row replaces the row with the same key in the target, so that rows may be written again at any time. If
+    False, requests to read a captured table again are rejected."""
+
     needs_end: bool = False
     """True if rows are only published by ``SupportsComplete.complete``, when all have arrived. A pipeline that never
     ends is rejected."""

@@ -152,14 +152,16 @@ class PipelineRun:
         """Tables that its sources can read again; ``None`` if no source can do that."""
         return rereadable(self._work.planned)
 
-    def reread(self, table: str, answer: Callable[[str], None]) -> int:
+    def reread(self, table: str, answer: Callable[[str, str], None]) -> int:
         """Pass a request to each source that captures a table; return the number of answers to expect."""
         found = sources_with(self._work.planned, table)
-        for source in found:
-            if self.outcome is not None or self._epoch is None or self._waiting is not None:
-                self._shared.inbox.put(partial(answer, "the pipeline has ended, or waits for its restart"))
+        for source, rejection in found.items():
+            if rejection:
+                answer(source, rejection)
+            elif self.outcome is not None or self._epoch is None or self._waiting is not None:
+                answer(source, "the pipeline has ended, or waits for its restart")
             else:
-                self._epoch.reread(Reread(source, table, answer))
+                self._epoch.reread(Reread(source, table, partial(answer, source)))
         return len(found)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:

@@ -1,6 +1,6 @@
 """Requests to read tables again, from their arrival to the checkpoint that contains them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
@@ -116,13 +116,30 @@ def rereadable(planned: PlannedPipeline) -> tuple[str, ...] | None:
     return tuple(table for each in found for table in each.captured_tables()) if found else None
 
 
-def sources_with(planned: PlannedPipeline, table: str) -> Sequence[str]:
-    """Return the names of the sources of a pipeline that capture a table and can read it again."""
-    return [
-        each.name
+def sources_with(planned: PlannedPipeline, table: str) -> Mapping[str, str]:
+    """Return the names of the sources of a pipeline that capture a table and can read it again.
+
+    The value is the reason why their sinks cannot receive the rows again; empty if they can.
+    """
+    return {
+        each.name: _sinks_problem(planned, each.name)
         for each in planned.sources
         if isinstance(each.source, SupportsReread) and table in each.source.captured_tables()
+    }
+
+
+def _sinks_problem(planned: PlannedPipeline, source: str) -> str:
+    """Return the reason why the rows of a source cannot be written again; empty if all its sinks replace rows."""
+    unfit = [
+        each.name for each in planned.sinks if source in planned.roots(*each.inputs) and not each.sink.replaces_rows
     ]
+    if not unfit:
+        return ""
+    return (
+        f"the sink {', '.join(unfit)} does not replace rows by key, so the rows would be duplicates there; only Jdbc "
+        "with a key and enable_upsert = true, Iceberg and DuckDB with write_mode = merge (without keep_history), and "
+        "Redis with strings or hashes do"
+    )
 
 
 class RereadPipeline(Protocol):
@@ -132,8 +149,11 @@ class RereadPipeline(Protocol):
     def rereadable(self) -> Sequence[str] | None:
         """Tables that its sources can read again; ``None`` if no source can do that."""
 
-    def reread(self, table: str, answer: Answer) -> int:
-        """Pass a request to each source that captures a table; return the number of answers to expect."""
+    def reread(self, table: str, answer: Callable[[str, str], None]) -> int:
+        """Pass a request to each source that captures a table; return the number of answers to expect.
+
+        ``answer`` receives the name of the source, and the reason if the request was rejected.
+        """
 
 
 def request_reread(pipelines: Sequence[RereadPipeline], table: str, accepted: "Future[None]") -> None:
@@ -150,19 +170,21 @@ def request_reread(pipelines: Sequence[RereadPipeline], table: str, accepted: "F
     if table not in tables:
         accepted.set_exception(UsageError(_unknown(table, tables, can_reread=any(each is not None for each in known))))
         return
-    results: list[str] = []
+    results: list[tuple[str, str]] = []
     expected: int | None = None
 
-    def answered(rejection: str) -> None:
-        results.append(rejection)
+    def answered(source: str, rejection: str) -> None:
+        results.append((source, rejection))
         conclude()
 
     def conclude() -> None:
         if len(results) != expected:
             return
-        reasons = "; ".join(dict.fromkeys(filter(None, results)))
+        reasons = "; ".join(dict.fromkeys(reason for _, reason in results if reason))
+        others = ", ".join(source for source, reason in results if not reason)
         if reasons:
-            accepted.set_exception(UsageError(f"the table {table} is not read again: {reasons}"))
+            only = f"read again only by the source {others}" if others else "not read again"
+            accepted.set_exception(UsageError(f"the table {table} is {only}: {reasons}"))
         else:
             accepted.set_result(None)
 

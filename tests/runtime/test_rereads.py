@@ -2,12 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from seatunnel_core.connector_api.source import PollCursor
 from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.runtime.control_requests import answers as handlers
+from seatunnel_core.runtime.pipeline_run import PipelineRun
 from seatunnel_core.runtime.rereads import Reread, Rereads, request_reread
 
 
@@ -100,12 +105,12 @@ class Pipeline:
         self.rereadable, self._answers = tables, answers
         self.waiting: list[Callable[[str], None]] = []
 
-    def reread(self, table: str, answer: Callable[[str], None]) -> int:
+    def reread(self, table: str, answer: Callable[[str, str], None]) -> int:
         if table not in (self.rereadable or ()):
             return 0
-        for each in self._answers:
-            answer(each)
-        self.waiting.append(answer)
+        for number, each in enumerate(self._answers):
+            answer(f"source{number}", each)
+        self.waiting.append(partial(answer, "last"))
         return len(self._answers) + 1
 
 
@@ -125,7 +130,15 @@ def test_a_job_waits_for_all_sources_that_capture_the_table() -> None:
     one = Pipeline(["a"], "it waits for its restart")
     found = result("a", one)
     one.waiting[0]("")
-    with pytest.raises(UsageError, match="the table a is not read again: it waits for its restart"):
+    message = "the table a is read again only by the source last: it waits for its restart"
+    with pytest.raises(UsageError, match=message):
+        found.result(0)
+    found = result("a", Pipeline(["a"], "no", "no"))
+    assert not found.done()
+    one = Pipeline(["a"])
+    found = result("a", one)
+    one.waiting[0]("no")
+    with pytest.raises(UsageError, match="the table a is not read again: no"):
         found.result(0)
 
 
@@ -140,3 +153,50 @@ def test_a_job_waits_for_all_sources_that_capture_the_table() -> None:
 def test_a_table_that_no_source_captures_is_rejected(tables: list[Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         result("a", *map(Pipeline, tables)).result(0)
+
+
+def pipeline_run(*sinks: bool) -> PipelineRun:
+    """A pipeline that has not started, with sinks that replace rows by key or not."""
+    some: Any = [SimpleNamespace(replaces_rows=each) for each in sinks]
+    reader: Any = Reader()
+    planned = PlannedPipeline(
+        id=1,
+        sources=tuple(PlannedSource(name=name, ordinal=0, source=reader, parallelism=1) for name in ("in", "other")),
+        transforms=(),
+        sinks=tuple(
+            PlannedSink(name=f"out{number}", ordinal=number, sink=each, inputs=("in",))
+            for number, each in enumerate(some)
+        ),
+    )
+    nothing: Any = None
+    work: Any = SimpleNamespace(planned=planned)
+    return PipelineRun(
+        work=work, shared=nothing, protocol_of=nothing, restart_policy=nothing, owner=nothing, log=nothing
+    )
+
+
+def test_a_pipeline_that_does_not_run_answers_at_once() -> None:
+    """The loop of a job that is closed would not run a later answer, and the caller would wait for ever."""
+    found: Future[None] = Future()
+    request_reread([pipeline_run(True)], "a", found)
+    with pytest.raises(UsageError, match="not read again: the pipeline has ended, or waits for its restart"):
+        found.result(0)
+
+
+def test_a_sink_that_does_not_replace_rows_is_rejected() -> None:
+    answered: list[tuple[str, str]] = []
+    assert pipeline_run(True, False).reread("a", lambda *answer: answered.append(answer)) == 2
+    (source, rejection), (other, reason) = answered
+    assert (source, other) == ("in", "other")
+    assert rejection.startswith("the sink out1 does not replace rows by key")
+    assert "sink" not in reason, "it does not feed that sink"
+
+
+def test_the_wait_of_a_request_ends_with_its_limit() -> None:
+    """Each waiting request occupies a thread of the node."""
+    asked: list[tuple[str, float | None]] = []
+    run: Any = SimpleNamespace(reread_table=lambda table, timeout: asked.append((table, timeout)))
+    reread = handlers(run)["reread"]
+    assert reread({"table": "a", "timeout_s": 65.0}) == {"table": "a"}
+    reread({"table": "b"})
+    assert asked == [("a", 65.0), ("b", None)]

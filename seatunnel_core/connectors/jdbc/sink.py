@@ -86,6 +86,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(query_of(options))
+        if self._mode is None:
+            self.replaces_rows = generates and options[opt.UPSERT]
         if options[opt.GENERATE] and not generates:
             _log.warning("the sink Jdbc: query and generate_sink_sql = true exclude each other; remove one of the two")
         if self._statement is not None and options.is_set(TARGET_CONTRACT):

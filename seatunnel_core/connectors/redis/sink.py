@@ -83,6 +83,7 @@ class RedisSink(ListSink, SupportsDryRun):
         self.most_items = min(MOST, options[opt.BATCH])
         require_delimiter(options[DELIMITER], "\n")
         is_hash = options[opt.DATA_TYPE] == "hash"
+        self.replaces_rows = options[opt.DATA_TYPE] in ("key", "string", "hash")
         self.remarks = without_effect(
             options,
             (opt.VALUE, "another data_type; for a hash write hash_value_field", not is_hash),

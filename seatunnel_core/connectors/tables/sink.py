@@ -40,6 +40,7 @@ class TableSink(AddingSink, SupportsSaveMode):
         """Create a sink; ``mode`` is ``None`` if other options decide how rows are written."""
         super().__init__(options)
         self.needs_order = mode is not None and mode.merges
+        self.replaces_rows = mode is not None and mode.merges and not mode.history
         self.needs_end = mode is not None and mode.collects
         self.prunes = mode is not None and mode.prunes
         self._targets: Mapping[Any, Any] = {}

@@ -12,6 +12,9 @@ from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
+LATER_S = 5.0
+"""Seconds after which the job stops waiting as well if no checkpoint is completed; its connection occupies a thread."""
+
 ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 
 
@@ -44,8 +47,9 @@ class RunningJobs:
             UsageError: The job is not running there, or rejects the request.
             RequestError: No checkpoint was completed in time; the table may still be read again.
         """
+        request = {"do": "reread", "table": table, "timeout_s": Line.SAVEPOINT.answer_s + LATER_S}
         try:
-            await self.ask(member, Line.SAVEPOINT, job_id, {"do": "reread", "table": table})
+            await self.ask(member, Line.SAVEPOINT, job_id, request)
         except TimeoutError:
             message = (
                 f"no checkpoint was completed in {Line.SAVEPOINT.answer_s:.0f} s; the table may still be read again"

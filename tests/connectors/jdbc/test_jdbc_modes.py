@@ -191,6 +191,21 @@ def test_older_options_mean_what_they_did() -> None:
     assert (older.guarantee.value, older.needs_order) == ("idempotent", False)
 
 
+@pytest.mark.parametrize(
+    ("options", "replaces"),
+    [
+        ({"generate_sink_sql": True}, True),
+        ({"generate_sink_sql": True, "enable_upsert": False}, False),
+        ({"query": "INSERT INTO t VALUES (?)"}, False),
+        ({"write_mode": "merge"}, True),
+        ({"write_mode": "merge", "keep_history": True}, False),
+        ({"write_mode": "append"}, False),
+    ],
+)
+def test_a_table_may_be_read_again_only_if_rows_replace_each_other(options: dict[str, Any], replaces: bool) -> None:
+    assert JdbcSink(options_of(JdbcSink, {**SQLITE, **options})).replaces_rows is replaces
+
+
 def test_a_key_that_is_missing_is_refused_by_a_check() -> None:
     with pytest.raises(SinkError, match=r"no column 'idd'.*did you mean id\?"):
         JdbcSink(options_of(JdbcSink, {**SQLITE, **MERGE, "merge_key": "idd"})).check_schema(SCHEMA)

@@ -111,6 +111,7 @@ def test_the_key_has_its_own_column() -> None:
 def test_a_row_may_not_overtake_another(type: str) -> None:
     """The deletion of an element overtook its insertion."""
     assert sink(data_type=type).needs_order
+    assert sink(data_type=type).replaces_rows is (type in ("key", "string", "hash"))
 
 
 def test_requests_are_limited_in_number_and_size() -> None:
