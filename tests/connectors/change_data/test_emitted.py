@@ -106,7 +106,7 @@ def test_a_misfit_fails_or_leaves_out_the_whole_update() -> None:
 def test_without_a_key_each_row_of_an_update_is_left_out_separately() -> None:
     """The other row is in the target, or belongs there, and no later row would correct it."""
     context = Context(skips=True)
-    skipped = {"context": context, "schema": WITHOUT_KEY}
+    skipped: dict[str, Any] = {"context": context, "schema": WITHOUT_KEY}
     assert played((B, 2), (A, 3), misfits={1: TOO_LARGE}, **skipped) == [(D, 2)]
     assert played((B, 2), (A, 3), misfits={0: TOO_LARGE}, **skipped) == [(INS, 3)]
     assert played((B, 2), (A, 3), misfits={0: TOO_LARGE, 1: TOO_LARGE}, **skipped) == []
