@@ -23,9 +23,9 @@ from tests.cdc.watcher import beacon_arrived, snapshot_arrived
 from tests.connectors.postgres_cdc.storms import postgres_storm
 from tests.runtime.ground import OLD, Ground, ground_in
 
-pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(600)]
 SOURCE = "cdc_jobs"
-WAIT_S = 90
+WAIT_S = 180
 IN_USE = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{SOURCE}' AND active"
 GONE = "00000099-00000099-9"
 """Name of a snapshot that does not exist."""
