@@ -67,8 +67,15 @@ MATCH_WHOLE_ROWS = Option(
     doc="With write_mode = merge, for rows without a key: an update or delete applies to one row that is equal in all "
     "columns; a row without an equal one is an error. Each commit with such changes reads the whole table.",
 )
-DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
-"""Options that determine how rows are written, and thus the meaning of committables."""
+DECIDING: tuple[Option[Any], ...] = (
+    WRITE_MODE,
+    MERGE_KEY,
+    KEEP_HISTORY,
+    HISTORY_COLUMNS,
+    REPLACE_PARTITIONS,
+    MATCH_WHOLE_ROWS,
+)
+"""Options that determine how rows are written, and thus the meaning of committables. A sink may lack some of them."""
 
 _HISTORY = ("valid_from", "valid_to", "is_current")
 

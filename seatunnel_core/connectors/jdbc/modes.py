@@ -26,12 +26,12 @@ from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.tables.messages import repeated_by_query
 from seatunnel_core.connectors.tables.whole_rows import require_matchable
-from seatunnel_core.connectors.write_mode import DECIDING, MATCH_WHOLE_ROWS, WriteMode, write_mode_of
+from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
 
 
 def mode_of(options: Options) -> WriteMode | None:
     """Return the write mode of a sink, or ``None`` for only older options; raise ``UsageError`` for a contradiction."""
-    if not any(options[option] for option in (*DECIDING, MATCH_WHOLE_ROWS)):
+    if not any(options[option] for option in DECIDING):
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())
     if options[opt.SINK_QUERY]:

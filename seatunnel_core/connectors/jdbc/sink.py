@@ -43,7 +43,7 @@ from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.save_mode import empty_table, has_rows
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.write_mode import DECIDING, MATCH_WHOLE_ROWS
+from seatunnel_core.connectors.write_mode import DECIDING
 
 _log = logging.getLogger(__name__)
 
@@ -116,9 +116,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     @property
     def bound_to(self) -> Mapping[str, str]:
         """Return the database and the options that decide how rows are written. Committables contain the table."""
-        how = written_options(
-            self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING, MATCH_WHOLE_ROWS
-        )
+        how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
     @property

@@ -12,7 +12,7 @@ from attrs import evolve
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.capabilities import SupportsComplete, SupportsProbe, SupportsPublishedQuery
 from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
-from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connector_api.written_options import written_options
@@ -33,7 +33,7 @@ from seatunnel_core.connectors.tables.sql_database import SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import TargetTable, create, repeated_key, target_of
 from seatunnel_core.connectors.tables.whole_rows import require_matchable
-from seatunnel_core.connectors.write_mode import DECIDING, MATCH_WHOLE_ROWS, write_mode_of
+from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,9 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     @property
     def bound_to(self) -> Mapping[str, str]:
         """Return the database and the write mode. Committables contain the table."""
-        return {**self.location, **written_options(self.options, *DECIDING, *_declared(self.options))}
+        declared = {option.key for option in self.options.declared}
+        deciding = (option for option in DECIDING if option.key in declared)
+        return {**self.location, **written_options(self.options, *deciding)}
 
     @property
     def where(self) -> str:
@@ -225,8 +227,3 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         who, database = self._staging(context).who, self._database
         what = f"{database.where} {what}"
         return named_errors(who, what, kind, lambda error: database.failed(kind, f"{who}: {what}", error))
-
-
-def _declared(options: Options) -> Sequence[Option[Any]]:
-    """Return the option of whole rows, which only some databases have."""
-    return [option for option in options.declared if option.key == MATCH_WHOLE_ROWS.key]
