@@ -53,8 +53,7 @@ def require_matchable(
             f"({', '.join(keys[0])}), so it cannot store equal rows; set merge_key = [{', '.join(keys[0])}] instead, "
             "or drop the key"
         )
-    lost = [each.name for each in table if not each.generated and each.name not in written]
-    if lost:
+    if lost := _missing_columns(table, written):
         raise SinkError(
             f"{option}: the table {named} has the column {lost[0]!r}, which the rows of {schema.table} lack, so an "
             "update would reset it; drop the column, or set merge_key"
@@ -80,13 +79,17 @@ def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: st
                 f"{who}: rows were staged with the column {name!r}, which the table {named} no longer has. Nothing was "
                 "written: add the column, and resume the job"
             )
-    for column in table:
-        if not column.generated and column.name not in staged:
-            raise CommitError(
-                f"{who}: the table {named} has the column {column.name!r}, which the staged rows lack, so changes "
-                "would reset its values. Nothing was written: drop the column, and resume the job"
-            )
+    if lost := _missing_columns(table, staged):
+        raise CommitError(
+            f"{who}: the table {named} has the column {lost[0]!r}, which the staged rows lack, so changes would reset "
+            "its values. Nothing was written: drop the column, and resume the job"
+        )
     return [known[name] for name in staged]
+
+
+def _missing_columns(table: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that rows with these names would reset."""
+    return [column.name for column in table if not column.generated and column.name not in names]
 
 
 def ends_before_update(batch: Batch, who: str, *, is_open: bool) -> bool:
