@@ -5,7 +5,7 @@ it, never at the same time, because sinks that write directly do not keep the or
 least the changes before the position. So a later change of a row may be emitted again, but the last one always follows.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -153,6 +153,18 @@ def chunk_read(rereads: Rereads, number: int, *, is_whole: bool) -> Rereads:
     """Return the tables after a chunk of the first one was read, or was skipped because its table has changed."""
     first = rereads[0].read(number)
     return (first if is_whole else first.restarted(), *rereads[1:])
+
+
+def completed(rereads: Rereads, end: str, is_reached: Callable[[str], bool]) -> Rereads:
+    """Return the tables without the first one if the log has been read up to the end that followed its last chunk.
+
+    Args:
+        rereads: The tables; all chunks of the first one were read.
+        end: The end of the log.
+        is_reached: Returns True for a position up to which the log has been read.
+    """
+    first = rereads[0] if rereads[0].until else evolve(rereads[0], until=end)
+    return rereads[1:] if is_reached(first.until) else (first, *rereads[1:])
 
 
 def restarted(rereads: Rereads, tables: Collection[str]) -> Rereads:

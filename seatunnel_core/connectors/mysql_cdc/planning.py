@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunks
-from seatunnel_core.connectors.change_data.rereading import RereadChunks, require_endless
+from seatunnel_core.connectors.change_data.rereading import RereadChunks, completed, require_endless
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
@@ -67,9 +67,7 @@ class Planner:
         if progress.stopped:  # the last checkpoint must contain the change
             return Planned(progress=evolve(progress, is_reported=True), again_ms=0)
         if progress.reading is not None or not progress.is_window_read:
-            return Planned(
-                progress=progress
-            )  # A report of the reader ends the pause. Two ranges are never read at the same time.
+            return Planned(progress=progress)  # A report ends the pause. Only one range is read at a time.
         if progress.rereads and progress.rereads[0].unread:
             return Planned(progress=progress)
         bodies: list[dict[str, Any]] = []
@@ -150,9 +148,7 @@ class Planner:
         reread, *later = progress.rereads
         if reread.is_read:
             assert planned.end is not None, "the end of the log was queried"
-            reread = reread if reread.until else evolve(reread, until=str(planned.end))
-            is_done = progress.log >= position_of(reread.until)
-            rereads = (*(() if is_done else (reread,)), *later)
+            rereads = completed(progress.rereads, str(planned.end), lambda until: progress.log >= position_of(until))
             return evolve(planned, progress=evolve(planned.progress, rereads=rereads))
         is_turn = self.rereads.planned_at != str(progress.log) or not planned.bodies
         if not is_turn or not reread.is_due or reread.table in self.former:

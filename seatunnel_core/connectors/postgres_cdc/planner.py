@@ -8,7 +8,7 @@ from attrs import Factory, define, evolve, field, frozen
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connectors.change_data.chunks import Chunks
-from seatunnel_core.connectors.change_data.rereading import RereadChunks, require_endless
+from seatunnel_core.connectors.change_data.rereading import RereadChunks, completed, require_endless
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
@@ -113,10 +113,8 @@ class Planner:
         """
         reread = state.rereads[0]
         if reread.is_read:
-            if not reread.until:
-                reread = evolve(reread, until=str(end.inserted))
-            is_done = Lsn.parse(state.log) >= Lsn.parse(reread.until)
-            rereads = (*(() if is_done else (reread,)), *state.rereads[1:])
+            read = Lsn.parse(state.log)
+            rereads = completed(state.rereads, str(end.inserted), lambda until: read >= Lsn.parse(until))
             return evolve(state, rereads=rereads, ending=state.ending if rereads else None), ()
         if state.ending is None:
             state = evolve(state, ending=0 if end.replica else visibility.new_id())
