@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cdc.captured import COPY, DATABASES, EACH, Captured
+from tests.cdc.captured import COPY, DATABASES, EACH_KIND, Captured
 from tests.cdc.comparison import difference
 from tests.cdc.job import CopyJob
 from tests.cdc.steps import Step
@@ -109,7 +109,7 @@ def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Running]
         captured.release(SOURCE)
 
 
-@pytest.mark.parametrize("running", EACH, indirect=True)
+@pytest.mark.parametrize("running", EACH_KIND, indirect=True)
 def test_a_damaged_table_is_read_again_and_the_job_is_killed(running: Running) -> None:
     """The storm goes on all the time, also over the table that is read again, and over the others."""
     storm, job = running.storm, running.job

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from attrs import define, field
 
-from tests.cdc.captured import COPY, DATABASES, EACH, EACH_KIND, Captured
+from tests.cdc.captured import COPY, DATABASES, EACH_KIND, Captured
 from tests.cdc.comparison import rows_of
 from tests.cdc.small_job import PATIENCE_S, SmallJob, small_job
 from tests.cdc.steps import Step, between_steps, log_steps, publication_steps, snapshot_steps
@@ -119,7 +119,7 @@ KILLS = {
 }
 
 
-@pytest.mark.parametrize("database", EACH)
+@pytest.mark.parametrize("database", EACH_KIND)
 def test_a_killed_job_copies_equal_rows_once(database: str, tmp_path: Path) -> None:
     captured = DATABASES[database]()
     with small_job(captured, tmp_path / "job", notes(captured), source_options=SOURCE, sink_options=SINK) as small:
