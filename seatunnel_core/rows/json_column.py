@@ -17,10 +17,10 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
-_LEAST, _MOST = 1e-4, 1e15
+_LEAST, _MOST = 1e-4, 1e10
 """Range in which Python and Arrow format floating-point numbers equally, without an exponent, except integers."""
 
-_MOST_WHOLE = {32: 2.0**24, 64: _MOST}
+_MOST_WHOLE = {32: 2.0**24, 64: 1e15}
 """Limit below which integers keep all digits, by the number of bits of the floating-point type."""
 
 

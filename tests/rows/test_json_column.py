@@ -70,6 +70,7 @@ def columns(draw: st.DrawFn) -> tuple[str, list[Any]]:
 @example(("map<string, int>", [[("a", 1), ("a", 2)], [("b", 1)]]), 0)
 @example(("float", [1.0, -1.0, 100.0, 16777216.0, 123456792.0, 1e14]), 0)
 @example(("double", [1.0, -1.0, 0.0, 123456789012345.0, 1e14, 1e15]), 0)
+@example(("double", [9999999999.5, 10000000000.5, 123456789012.25]), 0)
 @example(("double", [float("nan"), float("inf"), -0.0, 1e22, 5e-324]), 1)
 def test_the_text_of_each_value_is_the_same(column: tuple[str, list[Any]], skipped: int) -> None:
     """Also in the middle of a larger array, as a batch that was cut has it. Both refuse a map that has a key twice."""
