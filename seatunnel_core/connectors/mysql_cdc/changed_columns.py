@@ -1,4 +1,4 @@
-"""Columns of a resumed job's tables if they were changed after the cursor was stored."""
+"""Resumption of a job with tables that got other columns after the cursor was stored."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -173,7 +173,7 @@ def former_tables(
 
 @frozen
 class _SeenTables(Tables):
-    """Table selection that records the names of captured tables with logged rows, without reading the rows."""
+    """Table selection for the log decoder that only records which captured tables have logged rows."""
 
     _definitions: Definitions
     names: set[str] = field(factory=set, init=False)

@@ -111,7 +111,7 @@ class LogReader:
         )
 
     def _is_lost(self, start: object, error: LogServerError) -> bool:
-        """Return True if the server has removed the log at the start; the error number alone is ambiguous."""
+        """Return True if the server has removed the log at the start position. The error number alone is ambiguous."""
         if isinstance(start, LogPosition):
             return start.file not in self.server.files()
         return "purged" in str(error).lower()
@@ -142,10 +142,10 @@ class Distributed:
     """Prepared transactions that have not ended and contain no rows of captured tables."""
 
     seen_from: LogPosition | None = None
-    """Position from which another reader checks commits of transactions that were prepared before the start."""
+    """Position from which another reader checks the commits of transactions that were prepared before the start."""
 
     is_checked: bool = False
-    """True if other readers check all these commits."""
+    """True if other readers check the commits of all transactions that were prepared before the start."""
 
     _with_rows: set[int] = field(factory=set, init=False)
     """Numbers of the open transactions of the last batch that contain rows of captured tables."""

@@ -103,7 +103,7 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
 
 
 def _names(event: Event, file: str) -> bool:
-    """Return True for a rotate event to the given file, which the server sends at the start of a stream."""
+    """Return True for a rotate event that names the given file. The server sends one at the start of a stream."""
     data, start, end = event
     if crc32(data[start:end]) == CHECKED:
         end -= CHECKSUM_BYTES

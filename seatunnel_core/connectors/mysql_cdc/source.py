@@ -179,7 +179,7 @@ class MySQLCdcSource(Source):
         return Enumeration(schemas=schemas, splits=tuple(split_of(*each) for each in enumerate(inspected)))
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
+        """Return the schemas of the rows after the cursor."""
         if self._emission.messages is not None:
             return schemas
         progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules

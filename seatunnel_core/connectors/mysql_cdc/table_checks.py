@@ -60,7 +60,7 @@ def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
 
 @contextmanager
 def locked_table(server: Server, path: TablePath) -> Iterator[None]:
-    """Hold a read lock of a table, which waits for transactions that have changed it.
+    """Hold a read lock on a table. The lock waits for all transactions that have changed the table.
 
     Raises:
         CaptureSetupError: The user may not lock the table.

@@ -274,10 +274,7 @@ _ALTER_STARTED, _ALTER_ROLLED_BACK = 0x02, 0x08
 
 
 def alters_nothing(body: bytes) -> bool:
-    """Return True for the GTID event of an ALTER TABLE statement in MariaDB that only starts or is rolled back.
-
-    A later commit event makes the statement take effect.
-    """
+    """Return True for a MariaDB GTID event that marks only the start or the rollback of an ALTER TABLE statement."""
     fields = Fields(body, "a GTID event")
     fields.take(12)
     flags = fields.integer(1)

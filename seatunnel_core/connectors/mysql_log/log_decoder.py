@@ -36,7 +36,7 @@ from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_o
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
 
 Event = tuple[bytes, int, int]
-"""A buffer, with the offsets of an event's header and of the end of the event."""
+"""A buffer, the offset of an event's header in it, and the offset after the event."""
 
 _FORGETTING = 4_096
 """Number of transactions between removals of cached table IDs."""
@@ -46,7 +46,7 @@ _STANDALONE = 1
 
 _HEADER = HEADER.unpack_from
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
-"""Events at the beginning and end of files. A server also sends artificial ones, with or without a checksum."""
+"""Events at the beginning and end of files. Servers also send artificial ones, which may lack a checksum."""
 
 _FIRST_OFFSET = 4
 
