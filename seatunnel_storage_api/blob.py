@@ -69,8 +69,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def put_if_absent(self, key: str, body: bytes) -> bool:
         """Store ``body`` under ``key`` unless the key exists: atomically, and durable when the call returns.
 
-        Atomic means that a reader never gets a part of ``body``. If several calls for one key run concurrently, exactly
-        one
+        Atomic means that a reader never gets a part of ``body``. Exactly one of several concurrent calls for one key
         returns ``True``.
 
         Args:

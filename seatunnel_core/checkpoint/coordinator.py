@@ -305,10 +305,7 @@ class Coordinator:
     # ---- The end. ----
 
     def _sink_published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published all output of a checkpoint.
-
-        The pipeline continues or ends when all sinks have published the newest of these checkpoints.
-        """
+        """Record that a sink has published all output of a checkpoint; after the last sink, continue or end."""
         self._savepoints.published(sink, checkpoint_id)
         self._publish_times.published(sink, checkpoint_id)
         if checkpoint_id == self._context.publishing:
@@ -338,10 +335,7 @@ class Coordinator:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop after a last checkpoint, within a bounded time and even without a checkpoint interval.
-
-        A pipeline that is not running yet ends at once. A pipeline with a pending final checkpoint finishes instead.
-        """
+        """Stop after a last checkpoint, within a bounded time; end at once if the pipeline is not running yet."""
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
             return
@@ -370,10 +364,7 @@ class Coordinator:
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
-        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline.
-
-        A pending final checkpoint is also used for the savepoint. A pipeline that is ending rejects the request.
-        """
+        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline."""
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is already ending")
             return

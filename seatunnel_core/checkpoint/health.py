@@ -15,11 +15,7 @@ SHORTEST_INTERVAL_MS = 1_000
 
 
 class Health:
-    """Health of a pipeline.
-
-    The pipeline is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals, if
-    it has an interval.
-    """
+    """Health of a pipeline: degraded while a sink is full (R1) or no checkpoint has completed for three intervals."""
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
         """Create the health of a pipeline; ``under_way`` describes the oldest pending checkpoint, if any."""

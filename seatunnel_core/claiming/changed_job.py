@@ -40,10 +40,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source with other declared columns than at its first start.
-
-    Otherwise the target would receive rows with two schemas.
-    """
+    """Return a sentence for each source with other declared columns than at its first start."""
     found: list[str] = []
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         seat = stored.seats.get(source.name)

@@ -1,7 +1,4 @@
-"""Arguments of the command line.
-
-Arguments of SeaTunnel's own command that are not supported are rejected with a message that suggests an alternative.
-"""
+"""Arguments of the command line. Unsupported arguments of SeaTunnel's own command are rejected with an alternative."""
 
 import argparse
 import difflib
@@ -144,7 +141,6 @@ def parse(argv: Sequence[str], version: str) -> Command:
 
     Raises:
         UsageError: An argument is missing, unknown or not available; the message suggests an alternative.
-        SystemExit: With code 0, after ``--help`` or ``--version``.
     """
     if argv and argv[0] in SUBCOMMANDS:
         return _parse_subcommand(SUBCOMMANDS[argv[0]], argv[1:])

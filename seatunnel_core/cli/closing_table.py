@@ -26,10 +26,7 @@ _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOut
 
 
 def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
-    """Return the text that is printed at the end of a job, without a final newline.
-
-    ``width`` is the width of the terminal in columns; long pipeline names are truncated.
-    """
+    """Return the text that is printed at the end of a job, with pipeline names truncated to fit ``width`` columns."""
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
     lines = [

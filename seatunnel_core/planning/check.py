@@ -77,20 +77,12 @@ def check_report(
 ) -> str:
     """Return the pipelines, the effective configuration and the warnings as plain text.
 
-    Each pipeline is shown with its schemas, its guarantee and the state of its targets.
-
-    Args:
-        job: Job planned with ``look``.
-        engine: Configuration with the options that the job does not set.
-        master: Spark master that overrides the job's ``spark.master``.
-        spark: From ``spark_to_ask``; without it, schemas that only Spark can determine are not shown.
-        verbose: True to also show options with default values.
+    Each pipeline is shown with its schemas, its guarantee and the state of its targets. Without ``spark``, schemas that
+    only Spark can determine are omitted.
 
     Raises:
-        JobError: A transform or a sink does not fit its input, a source is unreadable, or a target denies access or
-            cannot store the columns.
-        StorageConfigurationError: The configuration of the checkpoint storage is contradictory or refers to a missing
-            secret.
+        JobError: The job would fail, because of its columns, an unreadable source or an unsuitable target.
+        StorageConfigurationError: The checkpoint storage is not configured correctly.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
         PlatformError: The job requires Spark Connect.
     """

@@ -83,17 +83,11 @@ def plan_job(
     look: bool = False,
     reads_input: bool = True,
 ) -> PlannedJob:
-    """Plan a job.
+    """Plan a job, and report all problems together.
 
-    Args:
-        raw: Job returned by ``load_job`` or ``job_from_code``.
-        registry: Lookup of the plugins.
-        engine: Configuration of the checkpoint storage, unless the job has its own.
-        manifest: Manifest of a restored job; without it, pipelines are numbered from 1.
-        name: Name that overrides the job's name.
-        master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
-        look: True to open the files of sources for their schemas, for ``--check``; in a run, tasks open them.
-        reads_input: True to check the input of sources; it is never checked for a restored job.
+    ``manifest`` is that of a restored job; without it, pipelines are numbered from 1. ``name`` and ``master`` override
+    the job's own. ``reads_input`` checks the input of sources on this machine, except for a restored job. ``look``
+    also opens their files for the schemas, for ``--check``; in a run, tasks open them.
 
     Raises:
         ConfigError: Options are invalid, or the input of a source is unreadable; the message lists every problem of the

@@ -84,10 +84,7 @@ def _planned_by_spark(
     problems: Problems,
     spark: "SparkBackend | None",
 ) -> FramePlan | None:
-    """Return Spark's plan for the input tables of a transform, or ``None`` if they are not known.
-
-    An input with several tables is reported as a problem.
-    """
+    """Return Spark's plan for the input tables of a transform; ``None`` if they are unknown or an input has several."""
     arriving: dict[str, TableSchema] = {}
     for name, view in zip(planned.inputs, planned.views, strict=True):
         tables = {schema.table: schema for schema in known[name] or ()}

@@ -67,21 +67,9 @@ class JobRun:
     ) -> None:
         """Create the run; ``start`` begins it.
 
-        Args:
-            raw: The parsed job file.
-            engine: The options of the engine.
-            registry: Lookup of the job's plugins.
-            job_id: ID of the job, new or stored.
-            restore: State from which an existing job resumes; ``None`` for a new job.
-            begin_with: Savepoint of another job from which a new job starts.
-            master: Spark master that overrides the job's ``spark.master``.
-            name: Name that overrides the name in the job file.
-            jvm_options: Further options for Java.
-            log_file: File for the output of Spark and Java; by default named after the job ID, in the log folder.
-            on_begun: Called from the runtime's thread when the first restore point is durable, so that the job can be
-                resumed by its ID.
-            backend: An open backend that several jobs may share and that stays open. The job's ``spark.*`` options then
-                have no effect. ``None`` starts Spark for this job.
+        ``on_begun`` is called from the runtime's thread when the first restore point is durable, so that the job can be
+        resumed by its ID. ``backend`` is an open backend that several jobs may share: it stays open, and the job's
+        ``spark.*`` options have no effect. The default ``log_file`` is named after the job ID.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -231,12 +219,6 @@ class JobRun:
     ) -> JobSavepoint:
         """Take a savepoint of the whole job and wait until it is complete.
 
-        Args:
-            name: Name of the savepoint; by default the next number.
-            stop: True to end the job with the savepoint; a restore reads units that are still running again.
-            drain: True to stop reading, commit all rows that were read, and end the job.
-            timeout: Maximum wait, in seconds.
-
         Raises:
             UsageError: The job is not running, or the name is taken or invalid.
             SavepointError: A pipeline or the storage failed.
@@ -248,10 +230,6 @@ class JobRun:
 
     def reread_table(self, table: str, timeout: float | None = None) -> None:
         """Request that the sources read a captured table again; return once checkpoints contain the request.
-
-        Args:
-            table: Name of the table, as the progress of the job shows it.
-            timeout: Maximum wait, in seconds.
 
         Raises:
             UsageError: The job is not running, the table is unknown or is being read again already, or its source

@@ -63,17 +63,9 @@ class JobThreads:
     ) -> None:
         """Create the threads; ``start`` starts them.
 
-        Args:
-            job_id: ID of the job.
-            claim: The claimed job, with the restore request of each pipeline.
-            engine: The options of the engine.
-            storage: The checkpoint storage of the job.
-            backend: Backend that runs the work units.
-            on_begun: Called from the loop's thread when the first pipeline can be resumed.
-            on_end: Called with the report when the job has ended, from any thread, possibly more than once.
-            restored: True if an earlier process ran the job.
-            slots: Slots that the job waits for and that limit its work units; by default all slots of Spark.
-            owns_backend: True if the job starts and stops the backend; otherwise it is already started and remains so.
+        ``on_begun`` is called from the loop's thread when the first pipeline can be resumed. ``on_end`` is called with
+        the report when the job has ended, from any thread, possibly more than once. ``restored`` is True if an earlier
+        process ran the job. ``owns_backend`` is False if the backend is already started and remains so.
         """
         self._job_id = job_id
         self._claim = claim

@@ -117,10 +117,7 @@ def rereadable(planned: PlannedPipeline) -> tuple[str, ...] | None:
 
 
 def sources_with(planned: PlannedPipeline, table: str) -> Mapping[str, str]:
-    """Return the names of the sources of a pipeline that capture a table and can read it again.
-
-    The value is the reason why their sinks cannot receive the rows again; empty if they can.
-    """
+    """Return the sources that can read a captured table again, each with the reason why its sinks cannot, or ``""``."""
     return {
         each.name: _sinks_problem(planned, each.name)
         for each in planned.sources
@@ -159,11 +156,8 @@ class RereadPipeline(Protocol):
 def request_reread(pipelines: Sequence[RereadPipeline], table: str, accepted: "Future[None]") -> None:
     """Request that a table is read again, on the loop's thread.
 
-    Args:
-        pipelines: The pipelines of the job.
-        table: Name of the table.
-        accepted: Receives ``None`` once checkpoints contain the requests of all sources that capture the table, or a
-            ``UsageError``.
+    ``accepted`` receives ``None`` once checkpoints contain the requests of all sources that capture the table, or a
+    ``UsageError``.
     """
     known = [each.rereadable for each in pipelines]
     tables = sorted({name for some in known for name in some or ()})

@@ -19,10 +19,7 @@ class SaveModes:
     """Targets to which this process has applied a save mode."""
 
     def apply(self, sink: Sink, context: SinkContext) -> None:
-        """Apply the save mode of a sink, unless another sink of the job has applied it to the same target.
-
-        Concurrent calls wait for each other.
-        """
+        """Apply the save mode of a sink, unless another sink of the job has applied it to the same target."""
         if not isinstance(sink, SupportsSaveMode):
             return
         mode = sink.save_mode

@@ -39,14 +39,7 @@ class UnitDispatcher:
         slots: int | None = None,
         longest_ms: float = TARGET_MS,
     ) -> None:
-        """Create a dispatcher. It starts threads when units are submitted.
-
-        Args:
-            backend: Runs the task batches.
-            share_mode: Which units may share a task batch.
-            slots: Maximum concurrent units; by default the number of Spark's slots.
-            longest_ms: Maximum predicted duration of a task batch.
-        """
+        """Create a dispatcher for ``slots`` concurrent units, by default one per Spark slot. Threads start later."""
         self._backend = backend
         self._most_units = slots
         self._choice = BatchChoice(backend, share_mode, slots, longest_ms)
@@ -83,13 +76,9 @@ class UnitDispatcher:
     ) -> None:
         """Queue an attempt at a work unit.
 
-        Args:
-            chain: Operator chain of the unit.
-            attempt: The attempt to run.
-            on_result: Called once with the result or failure, unless the pipeline is cancelled.
-            restored: True if the unit may have begun in an earlier process.
-            on_again: Called when the unit begins again. A sink may then receive its rows twice.
-            on_progress: Called repeatedly with the progress of a long-running unit.
+        ``on_result`` is called once, unless the pipeline is cancelled; ``on_again`` when the unit begins again, because
+        a sink may then receive its rows twice; ``on_progress`` repeatedly. ``restored`` is True if an earlier process
+        may have begun the unit.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
         if chain.writes_at_once and self._backend.speculates:

@@ -146,13 +146,8 @@ def choose_batch(
 ) -> list[Candidate[T]]:
     """Return the units for the next Spark job, in order, always including the first of ``waiting``.
 
-    Args:
-        waiting: The waiting units that may run now, in order.
-        mode: Which units may share.
-        idle_slots: Number of idle slots for these units, including the slot of this batch; if 0, the batch waits in
-            Spark.
-        slots: Total number of slots for these units.
-        longest_ms: Maximum predicted duration of a batch.
+    ``idle_slots`` is the number of idle slots for these units, including the slot of this batch; if 0, the batch waits
+    in Spark. ``longest_ms`` is the maximum predicted duration of a batch.
     """
     if not waiting:
         return []
@@ -187,17 +182,10 @@ def choose_reader_threads(
 ) -> tuple[list[Candidate[T]], dict[S, int]]:
     """Return the units for a task that reads them concurrently, and the number of reader threads for each source.
 
-    The first of ``waiting`` is included.
-
-    Args:
-        waiting: The waiting units that may run now, in order.
-        mode: Which units may share.
-        free: Number of further units of each source that may be read concurrently.
-        all_readers: Maximum concurrent units of each source. For each reader thread a task takes an even share of the
-            units; the rest is left for readers that become free.
-        most: Number of further units of all sources that may be read concurrently.
-        tasks: Number of tasks over which the waiting units are spread.
-        reader: Returns the source of a unit.
+    The first of ``waiting`` is included. ``free`` is the number of further units of each source that may be read
+    concurrently, ``most`` that of all sources together, and ``all_readers`` the maximum of each source: for each reader
+    thread, a task takes an even share of the units, and leaves the rest for readers that become free. ``reader``
+    returns the source of a unit, and ``tasks`` is the number of tasks over which the units are spread.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]

@@ -260,13 +260,8 @@ def probe_executors(
 ) -> int:
     """Make each executor import the modules, and return the number of executors that responded.
 
-    Args:
-        context: The application's context.
-        executors: Number of executors.
-        modules: Modules that must be installed there.
-        declared: Modules declared by plugins, each with the plugin that needs it.
-        preloads: Shipped modules to import in the Python workers in advance, so that no work unit waits for the
-            imports.
+    ``modules`` must be installed there, as must those ``declared`` by plugins, each with the plugin that needs it.
+    ``preloads`` are shipped modules that Python workers import in advance, so that no work unit waits for them.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)

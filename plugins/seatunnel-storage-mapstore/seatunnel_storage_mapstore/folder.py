@@ -141,8 +141,7 @@ class Folder:
         """Claim and return a new epoch, the largest so far; changes of older writers fail afterwards.
 
         A marker is valid only if it is still the newest after it was put. Otherwise a number could be claimed twice, if
-        it
-        was claimed, superseded and removed between the listing and the put.
+        it was claimed, superseded and removed between the listing and the put.
         """
         for _ in range(_CLAIMS):
             epoch = self.contents().highest_epoch + 1

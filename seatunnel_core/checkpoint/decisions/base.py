@@ -74,10 +74,7 @@ class RestoreRequest:
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """Return the part of the request that still applies, given the stored checkpoints.
-
-        After the first start has stored a checkpoint, restarts resume from their latest one.
-        """
+        """Return the request, without the parts that apply only until the first start has stored a checkpoint."""
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
         return RestoreRequest(allow_non_restored=self.allow_non_restored)

@@ -62,15 +62,9 @@ def after_failure(
 ) -> RestartDecision:
     """Decide whether and when a pipeline restarts after a failure.
 
-    Args:
-        policy: The restart policy of the job.
-        budget: The restarts used so far.
-        failure: The failure that ended the pipeline.
-        ran_ms: Time since the last start of the pipeline.
-        moved: True if rows were committed since then.
-        now_ms: The time of the decision.
-        chance: Random number from 0 to 1: the fraction of the maximum delay to wait ("full jitter"), so that pipelines
-            that failed together do not reconnect to a server at the same time.
+    ``moved`` is True if rows were committed since the last start. ``chance``, a random number from 0 to 1, is the
+    fraction of the maximum delay to wait ("full jitter"), so that pipelines that failed together do not reconnect to a
+    server at the same time.
     """
     if ran_ms >= policy.stable_after_ms:
         budget = RestartBudget()

@@ -79,10 +79,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
 
 
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
-    """Return True if the start has to compare the restored state with the output that the targets show as published.
-
-    It is not necessary for a finished pipeline, or if unknown output is rolled back.
-    """
+    """Return True if the start has to compare the restored state with the output that the targets show as published."""
     return request.requires_known and states.retracting is None and not is_final
 
 
@@ -137,10 +134,7 @@ def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None
 
 
 def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
-    """Return the states with applied save modes marked as done and changed targets marked as not prepared.
-
-    The restore point contains these marks, so they apply to every later start.
-    """
+    """Return the states with applied save modes marked as done and changed targets marked as not prepared."""
     sinks = dict(states.sinks)
     for name in request.saved & sinks.keys():
         sinks[name] = evolve(sinks[name], save_mode_pending=False)

@@ -8,10 +8,7 @@ from seatunnel_core.work.retraction import Retraction
 
 
 def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
-    """Return the output to roll back when the pipeline restarts from ``states``, by sink.
-
-    ``epoch`` is the new epoch; ``base_epoch`` is the epoch of the restored checkpoint, or 0 without one.
-    """
+    """Return the output to roll back, by sink, when a pipeline restarts in ``epoch`` from a state of ``base_epoch``."""
     tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}
     return {
         sink.name: Retraction(

@@ -40,10 +40,7 @@ class Polling:
             self._wiring.do(Poll(source=self._source, memory=self.memory, facts=self._facts, next_index=next_index))
 
     def learn(self, facts: tuple[Fact, ...]) -> int:
-        """Keep facts for the next poll, and make it due at once unless the last one failed.
-
-        Return the number of facts that no poll will receive, because the source has ended.
-        """
+        """Keep facts for the next poll, due at once unless the last one failed; return the number of facts to drop."""
         if self.has_all:
             return len(facts)
         self._facts += facts

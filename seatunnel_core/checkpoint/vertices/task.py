@@ -256,10 +256,7 @@ class TaskVertex:
         self._report_when_drained()
 
     def failed(self, event: UnitFailed) -> None:
-        """Run the unit again after a pause; ignore an unexpected result (R14).
-
-        A permanent failure, or too many failures, fails the pipeline.
-        """
+        """Run the unit again after a pause, or fail the pipeline; ignore an unexpected result (R14)."""
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -274,10 +271,7 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
-        """Return the failure that ends the pipeline.
-
-        If every attempt failed, the data may be the cause, so the message contains the input of the unit.
-        """
+        """Return the failure that ends the pipeline; after several attempts, its message contains the unit's input."""
         if flight.attempts == 1:
             return event.failure
         unit = f"work unit {flight.unit.number} of source {self.spec.name!r}"

@@ -41,12 +41,7 @@ class SlotsArguments(Command):
 
 
 def parse_slots(parser: Parser, argv: Sequence[str]) -> SlotsArguments:
-    """Parse the arguments of ``seatunnel slots``.
-
-    Raises:
-        UsageError: An argument is missing or unknown.
-        SystemExit: With code 0, after ``--help`` printed its text.
-    """
+    """Parse the arguments of ``seatunnel slots``. Raises the same errors as ``arguments.parse``."""
     parser.usage = "seatunnel slots VERB -c FILE [NAME] [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("list", "drop"), help="one of the verbs below")

@@ -33,13 +33,7 @@ class _SourceSlot:
 
 
 def slots(arguments: SlotsArguments) -> int:
-    """Run a verb, print its result, and return the exit code.
-
-    Raises:
-        UsageError: The job file is invalid, no source reads a slot, or the slot must not be dropped.
-        SourceError: The server cannot be read or rejects the request.
-        CheckpointStorageError: The checkpoints cannot be read.
-    """
+    """Run a verb, print its result, and return the exit code."""
     raw = load_job(arguments.config, Variables(arguments.variables))
     job = plan_job(raw, lookup, load_engine(arguments.engine_config), reads_input=False)
     sources = [(each.name, each.source) for pipeline in job.pipelines for each in pipeline.sources]

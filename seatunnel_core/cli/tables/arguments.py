@@ -35,7 +35,7 @@ class TablesArguments(Command):
 
 
 def parse_tables(parser: Parser, argv: Sequence[str]) -> TablesArguments:
-    """Parse the arguments of ``seatunnel tables``. Raises as ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel tables``. Raises the same errors as ``arguments.parse``."""
     parser.usage = "seatunnel tables reread ID TABLE [-m cluster]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("reread",), help="subcommand; see below")

@@ -8,12 +8,7 @@ from seatunnel_core.control import client
 
 
 def reread(arguments: TablesArguments) -> int:
-    """Send the request, print the result once a checkpoint contains the request, and return the exit code.
-
-    Raises:
-        UsageError: The job is not running, or rejects the request.
-        PlatformError: The cluster cannot be reached.
-    """
+    """Send the request, print the result once a checkpoint contains the request, and return the exit code."""
     if arguments.mode is None:
         client.ask(arguments.job_id, {"do": "reread", "table": arguments.table})
     else:

@@ -23,10 +23,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during a term of this leader. A member is lost after ``timeout_s`` without a report.
-
-    New reports call ``on_news``.
-    """
+    """Members during a term of this leader, lost after ``timeout_s`` without a report. New reports call ``on_news``."""
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]
