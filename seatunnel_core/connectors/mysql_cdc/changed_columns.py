@@ -1,4 +1,4 @@
-"""Resumption of a job with tables that got other columns after the cursor was stored."""
+"""Columns of a resumed job's tables if they were changed after the cursor was stored."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -96,9 +96,9 @@ def resumed_columns(
     definitions = Definitions(tables, rules, logs_names=logs_names)
     if hidden := [table for table in changed if not definitions.describes(table)]:
         raise SourceChangedError(
-            f"the columns of {', '.join(hidden)} have changed since the job started, some are not selected, and the "
-            "log does not contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the server, and "
-            "start a new job"
+            f"the columns of {', '.join(hidden)} have changed since the job started. Some of them are not selected, "
+            "and the log does not contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the "
+            "server, and start a new job"
         )
     recorded_ones = {
         each.reading.name: with_recorded_columns(record, each, int_narrowing=int_narrowing) for each in tables
@@ -173,7 +173,7 @@ def former_tables(
 
 @frozen
 class _SeenTables(Tables):
-    """Table selection for the log decoder that only records which captured tables have logged rows."""
+    """Table selection that records the names of captured tables with logged rows, without reading the rows."""
 
     _definitions: Definitions
     names: set[str] = field(factory=set, init=False)

@@ -25,7 +25,7 @@ DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
 
 
 def divisible(found: Found) -> Found:
-    """Return the table without its split column if values of that column cannot be compared with chunk bounds."""
+    """Remove the split column of a table if its values cannot be placed between bounds."""
     column = found.split_column
     return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
 

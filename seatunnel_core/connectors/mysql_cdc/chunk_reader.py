@@ -43,7 +43,7 @@ class ChunkReader:
     """End of the planned log ranges at the time when the chunk was planned."""
 
     rereads: bool = False
-    """True if the table is read again. Its earlier changes were already emitted, so the rows must reflect them."""
+    """True if the table is read again: its earlier changes were emitted, so the rows must contain them."""
 
     batch_rows: int = 65_536
 
@@ -144,8 +144,8 @@ class ChunkReader:
     def _logged(self, start: LogPosition | GtidSet, mark: LogPosition) -> Iterator[ChangeBatch]:
         """Read the log up to the mark.
 
-        Commits of transactions that were prepared earlier (XA) are not checked: the reader of the log range does that.
-        If the table is read again, this also holds for the log before ``planned``.
+        Commits of distributed transactions that were prepared earlier are checked by the reader of the window's range.
+        If the table is read again, the log before ``planned`` was already checked.
         """
         distributed = Distributed(seen_from=self.planned, is_checked=self.rereads)
         return self.log.batches(start, mark, distributed=distributed)

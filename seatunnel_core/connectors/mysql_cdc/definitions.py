@@ -57,7 +57,7 @@ _HARMLESS = re.compile(
 )
 """Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine.
 
-A new default character set only affects columns that are added later.
+The default character set of a table only affects columns that are added later.
 """
 
 _PRIMARY = re.compile(
@@ -86,7 +86,7 @@ _COLUMN = re.compile(
 """Clauses of ALTER TABLE that change one column, with its old and new name."""
 
 _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
-"""Keywords in the definition of one column that may change more than this column."""
+"""Keywords by which a clause for one column may change more than this column."""
 
 _ONLY_COLUMNS = re.compile(
     rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT|INDEX|KEY)\b){NAME})"
@@ -131,12 +131,12 @@ class Definitions(CapturedTables):
     def concerned_by(self, statement: QueryEvent) -> bool:
         """Return True if the statement may change a captured table, according to the names in its text.
 
-        Changes of unselected columns count, because they change the layout of logged rows.
+        This includes changes of unselected columns, because logged rows before and after them have different layouts.
         """
         return any(True for _ in self._changed(statement.text, statement.database.lower()))
 
     def changes(self, statement: Statement) -> list[str]:
-        """Return the captured tables with rows or columns that the statement may have changed."""
+        """Return the captured tables that the statement may have changed in their rows or columns."""
         return sorted(set(self._changed(statement.text, statement.database.lower(), self._is_harmless)))
 
     def describes(self, table: str) -> bool:

@@ -95,23 +95,24 @@ class LogReader:
         except SourceError:
             raise
         except Exception as error:
-            raise self.server.failed("its log cannot be read", error) from error
+            raise self.server.failed("the log of the server cannot be read", error) from error
 
     def _refused(self, start: object, error: LogServerError) -> SourceError:
         address = self.server.dialect.address
         if error.number in _DENIED:
             return CaptureSetupError(
-                f"{address}: the user has no privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO it"
+                f"{address}: the user lacks the privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO "
+                "this user"
             )
         if error.number != _NOT_READABLE or not self._is_lost(start, error):
-            return SourceError(f"{address}: its log cannot be read from {start}: {error}")
+            return SourceError(f"{address}: the log of the server cannot be read from {start}: {error}")
         return LogRemovedError(
             f"{address} no longer has its log from {start}, so changes are lost ({error}). Start a new job, and let "
             "the server keep its log for longer (binlog_expire_logs_seconds or expire_logs_days)"
         )
 
     def _is_lost(self, start: object, error: LogServerError) -> bool:
-        """Return True if the server has removed the log at the start position. The error number alone is ambiguous."""
+        """Return True if the server has removed the log at the start; the error number alone is ambiguous."""
         if isinstance(start, LogPosition):
             return start.file not in self.server.files()
         return "purged" in str(error).lower()
@@ -127,8 +128,8 @@ class LogReader:
 
     def _late(self, position: LogPosition, end: LogPosition) -> LogError:
         error = LogError(
-            f"{self.server.dialect.address} has sent its log only up to {position} within {PATIENCE_S:.0f} s; "
-            f"expected {end}"
+            f"{self.server.dialect.address} sent its log only up to {position} within {PATIENCE_S:.0f} s; expected "
+            f"the log up to {end}"
         )
         error.retryable = True
         return error
@@ -142,10 +143,10 @@ class Distributed:
     """Prepared transactions that have not ended and contain no rows of captured tables."""
 
     seen_from: LogPosition | None = None
-    """Position from which another reader checks the commits of transactions that were prepared before the start."""
+    """Position from which another reader checks commits of transactions that were prepared before the start."""
 
     is_checked: bool = False
-    """True if other readers check the commits of all transactions that were prepared before the start."""
+    """True if other readers check all these commits."""
 
     _with_rows: set[int] = field(factory=set, init=False)
     """Numbers of the open transactions of the last batch that contain rows of captured tables."""

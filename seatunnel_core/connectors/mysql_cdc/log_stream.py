@@ -67,7 +67,7 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
     try:
         connection = mysql_connection(session.parameters)
     except Exception as error:
-        raise server.failed("its log cannot be read", error) from error
+        raise server.failed("the log of the server cannot be read", error) from error
     requested = start
     if isinstance(start, LogPosition) and start.offset > _MOST_OFFSET:
         requested = LogPosition(start.file, _FIRST_OFFSET)
@@ -103,7 +103,7 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
 
 
 def _names(event: Event, file: str) -> bool:
-    """Return True for a rotate event that names the given file. The server sends one at the start of a stream."""
+    """Return True for a rotate event to the given file, which the server sends at the start of a stream."""
     data, start, end = event
     if crc32(data[start:end]) == CHECKED:
         end -= CHECKSUM_BYTES

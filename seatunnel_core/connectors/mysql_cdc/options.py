@@ -13,16 +13,20 @@ DATABASE_PATTERN = Option(
     "database-pattern",
     STRING,
     default=".*",
-    doc="Regular expression that matches the whole name of each database from which tables are captured. No effect "
-    "with database-names.",
+    doc=(
+        "Regular expression that matches the whole name of each database from which tables are captured. Ignored if "
+        "database-names is set."
+    ),
 )
 STARTUP_MODE = Option(
     "startup.mode",
     ENUM("initial", "earliest", "latest", "specific", "timestamp"),
     default="initial",
-    doc="Start of the job: the rows of the tables and then the log (initial), or only the log, from its earliest "
-    "retained event, from its end (latest), from startup.specific-offset.file and .pos, or from "
-    "startup.timestamp.",
+    doc=(
+        "Start of the job: initial reads the tables and then the log. The other values read only the log: earliest "
+        "from its oldest event, latest from its end, specific from startup.specific-offset.file and .pos, timestamp "
+        "from startup.timestamp."
+    ),
 )
 STARTUP_FILE = Option("startup.specific-offset.file", STRING, doc="File of the log, for startup.mode = specific.")
 STARTUP_POS = Option(
@@ -34,19 +38,19 @@ STARTUP_POS = Option(
 STARTUP_GTIDS = Option(
     "startup.specific-offset.gtid-set",
     STRING,
-    doc="Rejected: the start is set by a file and an offset.",
+    doc="Not supported: set the start by a file and an offset.",
 )
 STARTUP_SKIP_EVENTS = Option(
     "startup.specific-offset.skip-events",
     within(0, 2**31 - 1),
     default=0,
-    doc=("Only 0: the start must be the beginning of a transaction."),
+    doc=("Must be 0: the job cannot start inside a transaction."),
 )
 STARTUP_SKIP_ROWS = Option(
     "startup.specific-offset.skip-rows",
     within(0, 2**31 - 1),
     default=0,
-    doc=("Only 0: the start must be the beginning of a transaction."),
+    doc=("Must be 0: the job cannot start inside a transaction."),
 )
 STARTUP_TIMESTAMP = Option(
     "startup.timestamp",
@@ -58,8 +62,10 @@ STOP_MODE = Option(
     "stop.mode",
     ENUM("never", "latest", "specific", "timestamp"),
     default="never",
-    doc="End of the job: never, at the position that ends the log when all rows of the tables have been read "
-    "(latest), at stop.specific-offset.file and .pos (specific), or at stop.timestamp (timestamp).",
+    doc=(
+        "End of the job: never has none, latest is the end of the log when all rows of the tables have been read, "
+        "specific is stop.specific-offset.file and .pos, and timestamp is stop.timestamp."
+    ),
 )
 STOP_FILE = Option("stop.specific-offset.file", STRING, doc="File of the log, for stop.mode = specific.")
 STOP_POS = Option(

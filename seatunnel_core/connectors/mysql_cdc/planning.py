@@ -56,7 +56,7 @@ class Planner:
         Raises:
             ColumnsChangedError: The columns of a captured table were changed.
             SourceChangedError: A captured table was redefined, or the log no longer contains the next events.
-            SourceError: A table is to be read again, but the resumed job is bounded.
+            SourceError: A table is read again, and the job was resumed with an end.
         """
         is_endless = not self.stops_at_end and progress.stop is None and progress.until_ms is None
         require_endless(progress.rereads, is_endless=is_endless)
@@ -144,7 +144,7 @@ class Planner:
         return evolve(progress, start=after, chunks=progress.chunks + len(window), window=window), bodies
 
     def _with_rereads(self, progress: Progress, planned: Planned) -> Planned:
-        """Plan the next chunks of the table that is read again, or the next log range. They alternate."""
+        """Plan the next chunks of the table that is read again, or the range if it is the turn of the log."""
         reread, *later = progress.rereads
         if reread.is_read:
             assert planned.end is not None, "the end of the log was queried"

@@ -147,7 +147,7 @@ class Progress:
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
-        """Return the progress after a report of a reader.
+        """Return the progress after a reader has reported.
 
         The report of a chunk contains its number and mark. The report of a range contains the position that was
         reached, the reason if it ended early, and whether the end time of the job was reached.

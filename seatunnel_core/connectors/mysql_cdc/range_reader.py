@@ -31,7 +31,7 @@ LIMIT_BYTES = 64 << 20
 
 @frozen(kw_only=True)
 class RangeReader:
-    """Reader of a log range. During the snapshot it reads the whole range; later it may stop early and report where."""
+    """Reads a range. Between windows the whole range is read; afterwards it may end early and reports its position."""
 
     server: Server
     tables: Mapping[str, Found] = field(repr=False)
@@ -137,8 +137,8 @@ class RangeReader:
     def _redefined(self, batch: ChangeBatch, end: LogPosition, *, is_copying: bool) -> tuple[str, list[str]]:
         """Return a message if the statement at the end of the batch redefined captured tables, else ``""``.
 
-        Also return the names of these tables if a resumed job can continue because only columns changed; otherwise
-        an empty list.
+        Also return the redefined tables if only columns were changed and a resumed job can continue; else an empty
+        list.
         """
         statement = batch.statement
         if statement is None or not self._is_wanted(statement.transaction, end):

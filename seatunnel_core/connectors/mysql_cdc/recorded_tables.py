@@ -73,8 +73,8 @@ def known_tables(
         now = _record(table, rules, logs_names=logs_names)
         if not _has_rules(table, then, rules):
             raise SourceChangedError(
-                f"the masks, or the filter of {name}, have changed since the job started; restore them, or start a new "
-                "job"
+                f"the masks or the filter of {name} have changed since the job started; restore them, or start a "
+                "new job"
             )
         is_same = now["columns"] == then["columns"]
         if is_same and "all" in now and now["all"] != then.get("all"):
@@ -83,7 +83,7 @@ def known_tables(
                 "contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or start a "
                 "new job"
             )
-        for part, what in (("key", "key"), ("split", "column by which it is divided, or its order,")):
+        for part, what in (("key", "key"), ("split", "split column (or its sort order)")):
             if now[part] != then[part] and (part == "key" or is_copying):
                 raise SourceChangedError(
                     f"the {what} of {name} has changed since the job started, from {_shown(then[part])} to "
@@ -126,7 +126,8 @@ def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | No
     if not later:
         return None
     return (
-        f"the job does not capture {', '.join(later)}, because it started without them; start a new job to capture them"
+        f"the job does not capture {', '.join(later)}, because these tables were not selected when it started; "
+        "start a new job to capture them"
     )
 
 

@@ -1,4 +1,4 @@
-"""Retention of the binary log, which limits how long a job can be stopped."""
+"""Retention of the binary log: a job that is stopped for a longer time cannot be resumed."""
 
 from collections.abc import Mapping
 
@@ -54,8 +54,8 @@ class Retention:
             return None
         value = _ADVISED_DAYS * (_DAY_S if self.setting == _SECONDS else 1)
         return (
-            f"the server keeps its log for {_shown(self.limit_s)} only: a job that is stopped for longer cannot be "
-            f"resumed. Run SET GLOBAL {self.setting} = {value}, and add it to the configuration of the server"
+            f"the server keeps its log for only {_shown(self.limit_s)}, so a job that is stopped for longer cannot "
+            f"be resumed. Run SET GLOBAL {self.setting} = {value}, and add it to the configuration of the server"
         )
 
 

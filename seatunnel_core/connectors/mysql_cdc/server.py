@@ -185,7 +185,7 @@ class Server:
             ((user,),) = self.ask("SELECT CURRENT_USER()")
             name, _, host = _text(user).rpartition("@")
             raise CaptureSetupError(
-                f"{self.dialect.address}: the user {name} has no privilege {' and '.join(missing)}; run GRANT "
+                f"{self.dialect.address}: the user {name} lacks the privilege {' and '.join(missing)}; run GRANT "
                 f"{', '.join(missing)} ON *.* TO '{name}'@'{host}'"
             )
         return state
@@ -209,9 +209,9 @@ class Server:
         for name in sorted(databases):
             if name.lower() in excluded or (included and name.lower() not in included):
                 raise CaptureSetupError(
-                    f"{self.dialect.address} does not log changes of the database {name}: its configuration has "
-                    f"{'binlog-do-db' if included else 'binlog-ignore-db'} = {only if included else ignored}; log the "
-                    "database, and restart the server"
+                    f"{self.dialect.address} does not log changes of the database {name}: its configuration "
+                    f"contains {'binlog-do-db' if included else 'binlog-ignore-db'} = "
+                    f"{only if included else ignored}; change this setting, and restart the server"
                 )
 
     def missing_privileges(self) -> list[str]:

@@ -73,8 +73,8 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition, position_o
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _LOCKS = (
-    "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE: writers of its rows wait until "
-    "it is read. Set gtid_mode = ON to read without locks"
+    "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE, and writers of these rows "
+    "wait until the chunk has been read. Set gtid_mode = ON to read without locks"
 )
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None}
 
@@ -94,8 +94,8 @@ class MySQLCdcSource(Source):
     acknowledges = True
     acknowledges_oldest = True
     caveat = (
-        "Exception: the server removed a part of its log before the job had read it, which is an error; and with sinks "
-        "that write directly, rows that are deleted while tables are copied may stay after a failure"
+        "Exceptions: the job fails if the server removes a part of its log before the job has read it; and with "
+        "sinks that write directly, rows that are deleted while tables are copied may stay after a failure"
     )
     example = """
         url = "jdbc:mysql://localhost:3306/shop"
@@ -179,7 +179,7 @@ class MySQLCdcSource(Source):
         return Enumeration(schemas=schemas, splits=tuple(split_of(*each) for each in enumerate(inspected)))
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows after the cursor."""
+        """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
         if self._emission.messages is not None:
             return schemas
         progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules

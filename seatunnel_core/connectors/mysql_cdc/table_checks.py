@@ -52,15 +52,15 @@ def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
     if not found:
         return None
     return (
-        f"{', '.join(found)}: the server does not log changes that a foreign key makes (ON DELETE or ON UPDATE, with "
-        "CASCADE or SET NULL), so they are missing in the target; use ON DELETE RESTRICT, and change those rows by "
-        "statements"
+        f"{', '.join(found)}: the server does not log changes that a foreign key makes (ON DELETE or ON UPDATE, "
+        "with CASCADE or SET NULL), so the target misses these changes; use ON DELETE RESTRICT, and change the "
+        "dependent rows with statements"
     )
 
 
 @contextmanager
 def locked_table(server: Server, path: TablePath) -> Iterator[None]:
-    """Hold a read lock on a table. The lock waits for all transactions that have changed the table.
+    """Hold a read lock of a table, which waits for transactions that have changed it.
 
     Raises:
         CaptureSetupError: The user may not lock the table.
@@ -88,15 +88,16 @@ def _lock(server: Server, cursor: Any, path: TablePath) -> None:
             if code in _DENIED:
                 raise CaptureSetupError(
                     f"{address}: the user may not lock the table {name}, which has no key and must be locked for a "
-                    "moment when its snapshot begins; run GRANT LOCK TABLES ON "
-                    f"{server.dialect.quoted(path[0])}.* TO it"
+                    f"moment when its snapshot begins; run GRANT LOCK TABLES ON {server.dialect.quoted(path[0])}.* "
+                    "TO this user"
                 ) from error
             if code != _TIMEOUT:
                 raise
             if not left:
                 late = SourceError(
-                    f"{address}: the table {name} has no key, so it must be locked for a moment, but transactions that "
-                    "have changed it do not end; end them, or start the job at another time"
+                    f"{address}: the table {name} has no key, so the snapshot must lock it for a moment, but "
+                    "transactions that have changed it do not end; end these transactions, or start the job at "
+                    "another time"
                 )
                 late.retryable = True
                 raise late from error

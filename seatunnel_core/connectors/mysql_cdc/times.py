@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 MARGIN_MS = 24 * 3600 * 1000
-"""Maximum age in ms of a statement that starts a new log file, which records the start time of the statement."""
+"""Maximum age of the statement at which a server starts a file, in ms; its start is recorded as the file's start."""
 
 
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:

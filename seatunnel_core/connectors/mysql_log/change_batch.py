@@ -76,7 +76,7 @@ class Transaction:
 
     @property
     def alters_nothing(self) -> bool:
-        """True if the transaction logs only the start or rollback of an ALTER TABLE (MariaDB's two-phase ALTER)."""
+        """True if its ALTER TABLE only starts or is rolled back (MariaDB with ``binlog_alter_two_phase = ON``)."""
         event = self._gtid_event
         return bool(event) and event[4] == et.MARIA_GTID and alters_nothing(event[HEADER_BYTES:])
 
@@ -154,7 +154,7 @@ class TableChanges:
     """File offset of the event of each row."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """Columns that events contain: a boolean matrix with one row per distinct set and one column per table column."""
+    """Boolean matrix with one row per layout and one column per table column; True if the event contains the column."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
     """Index in ``layouts`` for each row."""

@@ -123,9 +123,7 @@ class ChangedRows:
     def _without_table(self, table_id: bytes) -> bool:
         if table_id == _NO_TABLE:
             return False
-        raise MalformedLogError(
-            "no table map event for its table precedes it; the start position is inside a transaction"
-        )
+        raise MalformedLogError("no table map event precedes this event; the start position is inside a transaction")
 
     def taken(self) -> tuple[TableChanges, ...]:
         """Return all rows as Arrow data, and remove them."""

@@ -113,7 +113,7 @@ def gtid_set_of(text: str) -> GtidSet:
             else:
                 raise LogError(f"{each!r} in the GTID set {text!r} is neither a number, a range nor a tag")
         if not written:
-            raise LogError(f"the GTID set {text!r} has a UUID without a number")
+            raise LogError(f"the GTID set {text!r} contains a UUID without a number")
     return GtidSet({key: tuple(_merged(intervals)) for key, intervals in found.items()})
 
 
@@ -239,7 +239,7 @@ def gtid_of_tagged_event(body: bytes) -> Gtid | None:
         else:
             break
     if not source or not number:
-        raise MalformedLogError("a tagged GTID event has no UUID or no number")
+        raise MalformedLogError("a tagged GTID event lacks its UUID or its number")
     return Gtid(source, tag, number)
 
 
@@ -274,7 +274,10 @@ _ALTER_STARTED, _ALTER_ROLLED_BACK = 0x02, 0x08
 
 
 def alters_nothing(body: bytes) -> bool:
-    """Return True for a MariaDB GTID event that marks only the start or the rollback of an ALTER TABLE statement."""
+    """Return True for the GTID event of an ALTER TABLE statement in MariaDB that only starts or is rolled back.
+
+    A later commit event makes the statement take effect.
+    """
     fields = Fields(body, "a GTID event")
     fields.take(12)
     flags = fields.integer(1)

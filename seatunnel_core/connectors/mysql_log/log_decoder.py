@@ -36,7 +36,7 @@ from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_o
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
 
 Event = tuple[bytes, int, int]
-"""A buffer, the offset of an event's header in it, and the offset after the event."""
+"""A buffer, with the offsets of an event's header and of the end of the event."""
 
 _FORGETTING = 4_096
 """Number of transactions between removals of cached table IDs."""
@@ -46,7 +46,7 @@ _STANDALONE = 1
 
 _HEADER = HEADER.unpack_from
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
-"""Events at the beginning and end of files. Servers also send artificial ones, which may lack a checksum."""
+"""Events at the beginning and end of files. A server also sends artificial ones, with or without a checksum."""
 
 _FIRST_OFFSET = 4
 
@@ -167,7 +167,7 @@ class LogDecoder:
             )
         if isinstance(error, LogError):
             return type(error)(f"{where}: {error}")
-        return MalformedLogError(f"{where}: it is damaged, or ends early: {error}")
+        return MalformedLogError(f"{where}: the event is damaged or incomplete: {error}")
 
     def _payload(self, data: bytes, start: int, end: int) -> Iterator[ChangeBatch]:
         """Decode the events of a compressed transaction. Not tested with a server."""
@@ -348,7 +348,7 @@ class LogDecoder:
 def _require_ignorable(flags: int) -> None:
     """Raise UnsupportedLogError for an unknown event unless its flags allow readers to ignore it."""
     if not flags & et.IGNORABLE_FLAG:
-        raise UnsupportedLogError("such events are not supported, but may change rows")
+        raise UnsupportedLogError("events of this type are not supported, and may change rows")
 
 
 def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:

@@ -40,7 +40,7 @@ def events_of(file: Any) -> Iterator[tuple[bytes, int, int]]:
         while end - at >= HEADER_BYTES:
             (size,) = _SIZE(data, at + 9)
             if not HEADER_BYTES <= size <= _MOST_BYTES:
-                raise MalformedLogError(f"an event header states a size of {size} bytes")
+                raise MalformedLogError(f"an event header states the invalid size of {size} bytes")
             if end - at < size:
                 data = data[at:] + _exactly(file, size - (end - at))
                 at, end = 0, len(data)

@@ -1,6 +1,7 @@
 """Vectorized decoding of the rows of many events: Python finds the row images, and NumPy reads their values.
 
-This is much faster than ``row_program``, but requires images that contain all columns of the table.
+Only for events with images that contain all columns of the table. This is much faster than ``row_program``, because no
+Python object is created for a value.
 """
 
 from collections.abc import Sequence

@@ -68,7 +68,7 @@ class RowCollector:
     _by_number: list[Layout] = field(init=False, factory=list)
     _finder: ImageFinder = field(init=False)
     _kept: list[bytes] = field(init=False, factory=list)
-    """Row images of each event that is stored undecoded."""
+    """Images of each stored event."""
 
     _kept_bytes: int = field(init=False, default=0)
     _images: list[int] = field(init=False, factory=list)

@@ -89,7 +89,10 @@ class ServerStream:
             settings += [f"@slave_connect_state = '{self.request.start}'", "@slave_gtid_strict_mode = 1"]
             settings += ["@slave_gtid_ignore_duplicates = 0"]
         if isinstance(self.request.start, GtidSet if is_maria else MariaGtidPosition):
-            raise LogError(f"the GTIDs {self.request.start} are not of {'MariaDB' if is_maria else 'MySQL'}")
+            raise LogError(
+                f"the start position {self.request.start} does not consist of GTIDs of "
+                f"{'MariaDB' if is_maria else 'MySQL'}"
+            )
         with self.connection.cursor() as cursor:
             cursor.execute("SET " + ", ".join(settings))
 

@@ -27,8 +27,8 @@ class StatementKind(enum.Enum):
     """Statement that changes rows without logging them."""
 
     DEFINITION = "definition"
-    """DDL statement. It may add or remove rows: TRUNCATE, DROP, partition changes, and CREATE TABLE … SELECT on a
-    server without ``binlog_format = ROW``.
+    """DDL statement, which changes tables, databases, users or other objects. It may also add or remove rows: TRUNCATE,
+    DROP, partition changes, and CREATE TABLE … SELECT on a server without ``binlog_format = ROW``.
     """
 
 

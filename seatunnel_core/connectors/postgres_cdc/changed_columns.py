@@ -76,7 +76,7 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
     for table, (_, shape) in zip(tables, state.tables, strict=True):
         if not table.has_masks(shape):
             raise SourceChangedError(
-                f"the masks, or the filter of {table.name}, have changed since the job started; restore them, or start "
+                f"the masks or the filter of {table.name} have changed since the job started; restore them, or start "
                 "a new job"
             )
     changed = [table.name for table, (_, shape) in zip(tables, state.tables, strict=True) if not table.has_shape(shape)]

@@ -41,7 +41,7 @@ def test_long_times_are_reported_without_a_warning(settings: dict[str, str], not
 )
 def test_short_times_are_warnings(settings: dict[str, str], remedy: str) -> None:
     warning = str(Retention.of(settings).warning())
-    assert warning.startswith("the server keeps its log for 12 h 0 min only: a job")
+    assert warning.startswith("the server keeps its log for only 12 h 0 min, so a job")
     assert remedy in warning
 
 

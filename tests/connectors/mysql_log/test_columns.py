@@ -209,7 +209,7 @@ def test_dates_that_are_none() -> None:
     assert found == [datetime.date(2024, 2, 29), None, None, None, None, None]
     assert list(misfits) == [1, 3, 4, 5]
     assert misfits[1].startswith(
-        "'0000-00-00' is not a valid date; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL }"
+        "'0000-00-00' is not a valid date; set properties { zeroDateTimeBehavior = CONVERT_TO_NULL }"
     )
     assert misfits[3].startswith("'2024-00-10' is not a valid date")
     found, misfits = converted("date", ct.DATE, (), values, zero_is_null=True)

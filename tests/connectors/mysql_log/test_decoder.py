@@ -247,7 +247,7 @@ def test_rows_inside_of_a_transaction_without_its_begin_are_an_error() -> None:
     log.format()
     log.query("BEGIN")
     log.rows(INSERT, 1, [[four(1)]])
-    with pytest.raises(MalformedLogError, match="no table map event for its table precedes it"):
+    with pytest.raises(MalformedLogError, match="no table map event precedes this event"):
         decode(log, [INT])
 
 

@@ -164,7 +164,7 @@ def test_the_request_behind_gtids() -> None:
     assert "@mariadb_slave_capability = 4" in maria.connection.executed[0]
     assert maria.connection._sock.sent[5:9] == (4).to_bytes(4, "little")
     for start, version in ((gtid_set_of(f"{SOURCE}:1"), "10.11.6-MariaDB"), (maria_position_of("0-1-5"), "8.0.15")):
-        with pytest.raises(LogError, match="are not of M"):
+        with pytest.raises(LogError, match="does not consist of GTIDs of M"):
             bodies(stream([END], start, version))
 
 
@@ -199,7 +199,7 @@ def test_files_that_are_no_log_or_end_early() -> None:
         (b"text", "the file is not a binary log"),
         (b"\xfebin" + event(30)[:25], "ends inside an event: 24 bytes are missing"),
         (b"\xfebin" + event(3)[:10], "10 bytes of an incomplete event"),
-        (b"\xfebin" + bytes(30), "a size of 0 bytes"),
+        (b"\xfebin" + bytes(30), "the invalid size of 0 bytes"),
     ):
         with pytest.raises(MalformedLogError, match=said):
             list(file_events(io.BytesIO(data)))

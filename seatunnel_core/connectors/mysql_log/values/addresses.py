@@ -17,8 +17,8 @@ def inet4_text(value: bytes) -> str:
 def inet6_text(value: bytes) -> str:
     """Return an IPv6 address as a string in MariaDB's format.
 
-    The longest run of zero groups is abbreviated, even a single group. The last 32 bits of IPv4-mapped and
-    IPv4-compatible addresses are written as an IPv4 address.
+    The longest run of zero groups is abbreviated, even if it is a single group. IPv4-mapped and IPv4-compatible
+    addresses end with an IPv4 address.
     """
     groups = [int.from_bytes(value[at : at + 2], "big") for at in range(0, 16, 2)]
     start, length = _longest_zeros(groups)

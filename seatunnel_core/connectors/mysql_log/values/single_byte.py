@@ -75,4 +75,6 @@ TABLES: dict[str, tuple[str, dict[int, str]]] = {
         },
     ),
 }
-"""Codec by character set, and strings that replace its characters from a byte on. ``?`` if there is no character."""
+"""Codec by character set, with strings that replace its characters from a given byte on. As on the server, a byte
+without a character becomes ``?``.
+"""

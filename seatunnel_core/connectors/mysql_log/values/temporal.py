@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 _DAY_US = 86_400_000_000
 _MONTH_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-_BY_HINT = "; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL } the date 0000-00-00 is null"
+_BY_HINT = "; set properties { zeroDateTimeBehavior = CONVERT_TO_NULL } to read the date 0000-00-00 as null"
 
 
 def dates(values: Values, arrow: pa.DataType, *, zero_is_null: bool) -> Converted:

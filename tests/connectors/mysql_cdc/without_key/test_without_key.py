@@ -155,7 +155,7 @@ def test_the_missing_privilege_is_named_with_its_statement(server: Any) -> None:
     server.run("GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO reader@'%'")
     options = {**cdc_options(server, "t"), **CAPTURE, "username": "reader", "password": "pw"}
     forget()
-    with pytest.raises(CaptureSetupError, match=r"GRANT LOCK TABLES ON `shop`\.\* TO it"):
+    with pytest.raises(CaptureSetupError, match=r"GRANT LOCK TABLES ON `shop`\.\* TO this user"):
         DrivenSource(options).source.require_input()
     DrivenSource({**options, "startup.mode": "latest"}).source.require_input()  # no snapshot is read
     server.run("GRANT LOCK TABLES ON shop.* TO reader@'%'")
