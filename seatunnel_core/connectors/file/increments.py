@@ -54,7 +54,7 @@ class FileIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def has(self, file: FileVersion, window: Window) -> bool:
-        """Return True if a file belongs to the window. Files that arrive later belong to the window of the next job."""
+        """Return True if a file belongs to the window. Files that arrive after planning belong to the next window."""
         return self._bounds.has(*self._known(file), window)
 
     @property

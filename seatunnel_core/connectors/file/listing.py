@@ -29,13 +29,13 @@ class Listing:
     """File extension, ``csv`` or ``.csv``; other files are skipped."""
 
     partitions: tuple[str, ...] = ()
-    """Only files below one of these folders, such as ``year=2013/month=1``; empty for all."""
+    """Folders to which files must belong, such as ``year=2013/month=1``; empty for all."""
 
     modified_from_ns: int | None = None
-    """Only files modified at or after this time, in nanoseconds since 1970."""
+    """Minimum modification time of files (inclusive), in nanoseconds since 1970."""
 
     modified_before_ns: int | None = None
-    """Only files modified before this time, in nanoseconds since 1970."""
+    """Maximum modification time of files (exclusive), in nanoseconds since 1970."""
 
     left_out: str | None = None
     """Prefix of file names to skip, such as lock files."""

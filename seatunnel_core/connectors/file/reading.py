@@ -41,10 +41,7 @@ class FileReading:
             raise SourceError(f"{file.version.path}: {error}") from error
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return information about columns from a chunk of a file, as JSON for ``SourceFormat.columns_found``.
-
-        Most formats only use the first chunk of each file, and return ``None`` for others.
-        """
+        """Return information about columns from a chunk, as JSON for ``SourceFormat.columns_found``, or ``None``."""
         if self.format.sample():
             return self.format.found(file, start, end)
         return schema_to_text(self.infer(file)) if start == 0 and file.version.size else None

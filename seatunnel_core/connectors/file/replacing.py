@@ -95,7 +95,7 @@ class Replacing:
 
     @property
     def waiting(self) -> str:
-        """Folder of the committed files that are not in place yet."""
+        """Folder of the committed files that have not replaced the existing files yet."""
         return os.path.join(self._folder, f"{self.target.pipeline_id}-{self.target.sink_ordinal}")
 
     @property

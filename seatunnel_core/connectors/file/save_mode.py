@@ -126,7 +126,7 @@ class Fence:
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Describe the number of files in the target from other jobs; empty if there are none or listing fails."""
+        """Describe how many files of other jobs the target contains; empty if there are none or listing fails."""
         found, own = 0, self._own(expression, time_format)
         with suppress(OSError):  # Write permission does not imply permission to list.
             for _, entries in islice(self._files.folders(self._target.root, without=STAGING), _MOST_FOLDERS):

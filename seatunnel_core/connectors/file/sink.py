@@ -134,7 +134,7 @@ class FileSink(
         return (("/".join(layout.destination_of(schema)), schema, layout.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Reject tables of different sources that would share a folder with different columns. Creates nothing."""
+        """Reject tables of different sources that would share a folder with different columns. Create nothing."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
         if self.layout.mode.replaces and not self.layout.mode.partitions:
@@ -226,7 +226,7 @@ class FileSink(
                     self.files.sync_folder(folder)
 
     def _published(self, target: Target, files: Sequence[StagedFile], *, may_be_committed: bool) -> Iterator[str]:
-        """Publish all files, and yield the folder of each. After an error, wait for started files, and raise it."""
+        """Publish all files and yield their folders. After an error, wait for the files in progress, then raise it."""
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
             yield from (target.publish(file, may_be_committed=may_be_committed) for file in files)

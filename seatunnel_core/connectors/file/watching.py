@@ -40,7 +40,7 @@ class Memory:
     """Files that were listed at least twice in their current state and are not taken yet."""
 
     fresh: Marks = field(factory=dict)
-    """Files listed once in their current state."""
+    """Files that were listed once in their current state."""
 
     listed_ms: int | None = None
     """Time of the last listing recorded in this state, in milliseconds since 1970; ``None`` before the first."""

@@ -1,7 +1,6 @@
 """Interface of a file system: listing, reading, staging and publishing.
 
-``LocalFileSystem`` implements it for the local disk. To add another, write a module with a subclass, and a source and a
-sink that use it. See ``docs/design/decisions/file-systems.md`` for the design.
+See ``docs/design/decisions/file-systems.md`` for the design.
 """
 
 import errno
@@ -72,7 +71,7 @@ class OpenFile(ABC):
 
     @abstractmethod
     def descriptor(self) -> int:
-        """Return a file descriptor of the operating system, with which another process can read the file."""
+        """Return a file descriptor with which another process can read the file."""
 
     @abstractmethod
     def check(self) -> None:
@@ -190,7 +189,7 @@ class FileSystem(MarkedStaging):
             raise found from error
 
     def _named_by(self, wanted: Sequence[Pattern], *, quiet: bool) -> Generator[FileVersion, None, bool]:
-        """Yield the files that match any of the patterns; return True if any pattern matches anything."""
+        """Yield the files that match any of the patterns; return True if anything, even a folder, matches."""
         walks = [Walk(pattern) for pattern in wanted]
         seen: set[str] = set()
         for walk in walks:
@@ -243,7 +242,7 @@ class FileSystem(MarkedStaging):
         return entry.version
 
     def fixed_part(self, path: str) -> str:
-        """Return the folder with all matches of ``path``: the fixed part of a pattern, or the folder of a file."""
+        """Return the folder that contains all matches of a path: the fixed part of a pattern, or a file's folder."""
         if self.is_folder(path):
             return path
         return path.rpartition("/")[0] if self.version(path) else fixed_part(path, self.top)
@@ -282,11 +281,7 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Return True if ``path`` is known to be writable; False if only a write could show this. Leaves no file there.
-
-        Raises:
-            OSError: The path is not writable.
-        """
+        """Raise ``OSError`` unless a path is writable. Return False if only a write could show this. Leave no file."""
         return False  # By default, only a write could show this.
 
     def require_replaceable(self, folder: str) -> None:

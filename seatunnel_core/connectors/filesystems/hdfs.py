@@ -146,7 +146,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return True
 
     def make_staging(self, folder: str, root: str) -> None:
-        """Create the folder, and write and remove a file: write permission, quota or free space may be missing."""
+        """Create the folder, then write and remove a file to detect missing permission, quota or space."""
         self._ask(folder, lambda client, within: client.make_folder(within))
         probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
         self.leave_note(probe)
@@ -159,7 +159,7 @@ class HdfsFileSystem(RemoteFileSystem):
         self._ask(path, lambda client, within: client.create(within, b"\n"))
 
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """Collect the content on the task's machine, because WebHDFS receives a file in a single request."""
+        """Collect the content on the task's machine, because WebHDFS receives a file in one request."""
         return CopiedOutput(lambda copy, size: self._send(staged, copy, size))
 
     def _send(self, staged: str, copy: BinaryIO, size: int) -> Receipt:

@@ -143,7 +143,7 @@ class LocalFileSystem(FileSystem):
         return LocalOutput(staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file without replacing another; a suspended earlier process may have renamed it already."""
+        """Rename the file without replacing another one. A suspended earlier process may already have renamed it."""
         try:
             rename_new(staged, target)
         except FileNotFoundError:

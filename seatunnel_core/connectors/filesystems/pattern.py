@@ -74,7 +74,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if only a leading ``_`` keeps a file from matching, unless it is an engine's own file."""
+        """Return True if a file does not match only because of a leading ``_``, and is not an engine's own file."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 

@@ -58,11 +58,7 @@ class RemoteOpenFile(OpenFile):
 
     @abstractmethod
     def fetch(self, start: int, end: int) -> bytes:
-        """Return all bytes of a range within the file.
-
-        Raises:
-            SourceChangedError: The file is not the listed version.
-        """
+        """Return all bytes of a range within the file; raise ``SourceChangedError`` if it is not the listed version."""
 
     def read_range(self, start: int, end: int) -> bytes:
         end = min(end, self.version.size)

@@ -31,8 +31,7 @@ REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PREPARED = ".prepared"
-"""Name of the folder (an object in a bucket) that marks a prepared staging folder. Only the driver creates it, at
-the start of an epoch. A staging folder without it does not belong to the epoch, even if it exists."""
+"""Name of the folder (in a bucket, an object) by which the driver marks a staging folder as prepared for its epoch."""
 
 PROBE = ".probe-"
 """Prefix of files with which a task tests that the driver can see its files."""

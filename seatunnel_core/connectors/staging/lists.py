@@ -116,7 +116,7 @@ class ListSink(Sink, SupportsPublishedQuery):
                     raise CommitError(f"{lists}: the staged rows {name}: {LOST}")
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the published IDs, including partly published lists, which a rewind would publish again."""
+        """Return the IDs of published lists, including partly published ones, which a rewind would publish again."""
         return {name.partition(":")[0] for name, count in self.lists(context).published().items() if count}
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:

@@ -17,20 +17,11 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Check that a table is still the one to which this sink has published rows, if it has published any.
+    """Raise ``kind`` if a table is not the one to which this sink has published rows, if it has published any.
 
-    If the table does not exist yet and the job reads only an increment, log a warning.
-
-    Args:
-        context: The sink; its tables are in ``published_to``.
-        who: The pipeline and sink, for the message.
-        table: The name of the table, as in ``Staged.tables``.
-        identity: The identity of the existing table, ``""`` if it has none; ``None`` if the table does not exist.
-        kind: The class of the error.
-        what: The word for the table in the message, such as ``topic``.
-
-    Raises:
-        SinkError: The table no longer exists, or was replaced by another one.
+    ``identity`` is the identity of the existing table, ``""`` if it has none; ``None`` if the table does not exist.
+    ``what`` is the word for the table in the message, such as ``topic``. If a table does not exist yet and the job
+    reads only an increment, a warning is logged.
     """
     known = context.published_to.get(table)
     if known is None and identity is None and context.increment:

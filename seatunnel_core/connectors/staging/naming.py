@@ -43,8 +43,8 @@ _ID = "A-Za-z0-9._-"
 def own_beginning(expression: str, time_format: str) -> str:
     """Return a regular expression for the string that may precede a job's ID in its file names.
 
-    This is nothing, a string from the current option, or a string from an older value of the option if a character
-    outside of IDs separates it from the ID.
+    This is an empty string, a string from the current option, or a string from an older value of the option that ends
+    with a character outside of IDs.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -104,7 +104,7 @@ def _base64(values: pa.Array) -> pa.Array:
 
 
 def _folder(name: str) -> str:
-    """Return a folder's path without empty names, which result from empty values: ``/x`` would start at the root."""
+    """Return a folder's path without empty names from empty values, because ``/x`` would start at the root."""
     folders = [folder for folder in name.split("/") if folder]
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:

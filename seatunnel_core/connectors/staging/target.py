@@ -236,7 +236,7 @@ class Target:
         return os.path.dirname(target)
 
     def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, may_be_committed: bool) -> None:
-        """Raise ``CommitError`` for a missing staged file unless it was or may have been committed before."""
+        """Raise ``CommitError`` for a missing staged file unless it is published or may have been published before."""
         if not may_be_committed:
             raise CommitError(f"{self.who}: the staged file {staged} is missing; it should have become {target}")
         if why := self.files.why_unknown(staged, target, receipt):

@@ -126,7 +126,7 @@ _DAMAGED = (
 
 @contextmanager
 def _damage_named(path: str) -> Iterator[None]:
-    """Convert errors about damaged data to a ``SourceError`` with the path of the archive or member."""
+    """Convert errors about damaged data to a ``SourceError`` that names the archive or its member."""
     try:
         yield
     except (*_DAMAGED, OSError) as error:

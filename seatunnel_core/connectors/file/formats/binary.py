@@ -110,7 +110,7 @@ class BinaryFileWriter(FileWriter):
 
 
 class BinarySinkWriter(SinkWriter):
-    """Writer that joins the parts of files in the staging folder, for one attempt of one work unit."""
+    """Writer of one attempt of one work unit, which joins the parts of files in the staging folder."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._target = layout.target(context)
@@ -203,7 +203,7 @@ class _Copy:
     parts: int = 0
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """Values that the committable contains for the file, in addition to its names."""
+    """Values in the committable for the file, in addition to its names."""
 
     @property
     def expected(self) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from seatunnel_core.connector_api.errors import SourceError
 
 _MARK, _MARKED = "\udcff", "seatunnel.marked"
-"""Replacement for undecodable bytes: the byte ``FF``, which is also invalid in UTF-8."""
+"""Byte that replaces undecodable bytes. ``FF`` is also invalid in UTF-8."""
 
 codecs.register_error(_MARKED, lambda error: (_MARK, error.end))  # type: ignore[attr-defined]
 

@@ -13,7 +13,7 @@ INFERRED = (
     "without losing digits, although this type was inferred from the beginnings of the files; declare the type of "
     "the column, for example schema { columns = [ { name = zip, type = string } ] }"
 )
-"""Last part of messages such as ``'01067' is not a bigint, …``."""
+"""Last part of messages about inferred types, such as ``'01067' is not a bigint, …``."""
 
 _MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15

@@ -49,7 +49,6 @@ class Excel(DeclaredFormat):
     """Format with one split per file.
 
     An ``.xlsx`` file is read row by row, with the shared strings in memory; an ``.xls`` file is in memory as a whole.
-    Both libraries are written in Python, so damaged bytes raise an exception and cannot crash the task.
     """
 
     task_modules = ("openpyxl", "xlrd")
@@ -127,7 +126,7 @@ class Excel(DeclaredFormat):
         return {part.name: self._part(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
 
     def _part(self, text: str | None, kind: pa.DataType) -> Any:
-        """Return a field of a nested row; JSON is converted to Python values, which the converter of the row checks."""
+        """Return a field of a nested row; JSON becomes Python values, which the converter of the row checks."""
         value = self._value(text, kind)
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 

@@ -43,7 +43,7 @@ class JsonLinesReader:
     """Converter from objects to rows, if the columns were inferred."""
 
     sampled: bool = False
-    """True if the columns were inferred from the beginnings of files, so that later rows may differ."""
+    """True if the columns were inferred from the beginnings of files, so later rows may differ."""
 
     identified: bool = False
     """True if rows start with an ID column, which is not among ``columns``."""

@@ -18,8 +18,7 @@ from seatunnel_core.rows.unknown import unmarked
 BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
-"""Size of a row group as Arrow data, in bytes: about 100,000 rows of a typical table. Four times as much needs 70 MB
-more memory per task without measurably faster reading."""
+"""Size of a row group as Arrow data, in bytes: about 100,000 rows of a typical table."""
 
 ROW_GROUP_ROWS = 1 << 20
 

@@ -36,7 +36,7 @@ class Texts:
         return found
 
     def value(self, found: Any, kind: pa.DataType) -> Any:
-        """Convert one value to a form that Arrow accepts for a type. An empty string is null in other types."""
+        """Convert a value to a form that Arrow accepts for a type. Except for strings, an empty string is null."""
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
@@ -75,8 +75,7 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """Function that returns the converter of a type, such as ``Texts.converter``. A converter returns a value in a
-    form that Arrow accepts, or raises ``ValueError``."""
+    """Function that returns the converter of a type, such as ``Texts.converter``. It may raise ``ValueError``."""
 
     context: ReadContext = field(repr=False)
 

@@ -15,7 +15,7 @@ _OLDER = b"\xd0\xcf\x11\xe0"
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _LASTS = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
-"""Pattern that identifies the cell format of a duration."""
+"""Pattern of number formats that display a duration."""
 
 
 Sheet = tuple[str, Iterator[Sequence[Any]]]

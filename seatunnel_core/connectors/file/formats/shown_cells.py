@@ -136,7 +136,7 @@ def _condition(text: str) -> tuple[str, Decimal]:
 
 
 def _number_with_sign(number: Decimal, tokens: Sequence[_Token], *, negative: bool) -> str:
-    """Return a number formatted by a section, with a minus sign unless the section is only for negative numbers."""
+    """Return a number formatted by a section, with a minus sign unless the section applies only to negative numbers."""
     shown_tokens = [each for each in tokens if each.kind != "condition"]
     return ("-" if number < 0 and not negative else "") + _number(abs(number), shown_tokens)
 

@@ -97,16 +97,13 @@ class SourceFormat(ABC):
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return information about the columns of one chunk, as JSON for ``columns_found``; ``None`` if there is none.
-
-        Runs in a task, for a format with a ``sample``.
-        """
+        """Return information about the columns of a chunk in a task, as JSON for ``columns_found``, or ``None``."""
         raise NotImplementedError(f"{self.name} infers columns from the first chunk of each file")
 
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
         """Return the columns of all files, from the results of ``found`` for their chunks, in order.
 
-        Without a ``sample``, each result contains the columns of a file, as a string.
+        By default, a result is the columns of a file as a string.
         """
         return together([schema_from_text(each) for each in found], typed=self.typed)
 

@@ -42,7 +42,7 @@ LOOKED_AT_BYTES = 8 << 20
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""Delimiter for text that is read as whole lines: a character that does not occur in text."""
+"""Delimiter that does not occur in text, for reading whole lines."""
 
 
 class TextRanges(SourceFormat):

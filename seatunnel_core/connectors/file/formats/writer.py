@@ -107,7 +107,7 @@ class FileWriter(ABC):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert rows to the form for ``write``, one by one; raise ``RowError`` for a value that the format lacks."""
+        """Convert rows to the form for ``write``; raise ``RowError`` for a value that the format cannot represent."""
         return rows
 
     @abstractmethod

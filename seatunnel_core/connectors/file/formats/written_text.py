@@ -89,8 +89,8 @@ class Forms:
 class Encoded:
     """File object for Arrow that accepts UTF-8 and writes another encoding.
 
-    ``write`` may raise ``UnicodeEncodeError``. It does not derive from Python's file classes, because their destructor
-    would complete an abandoned file.
+    ``write`` may raise ``UnicodeEncodeError``. The class does not derive from Python's file classes, because their
+    destructor would complete an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, encoding: str) -> None:

@@ -1,7 +1,4 @@
-"""Writer of a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
-
-Strings are stored inline in their cells, so nothing is buffered until the end.
-"""
+"""Streaming writer of a single sheet as an ``.xlsx`` file, with inline strings and only the parts that readers need."""
 
 import datetime as dt
 import re

@@ -52,7 +52,7 @@ def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connec
 
 @contextmanager
 def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
-    """Translate errors of fsspec and its packages into ``OSError``; ``hint`` contains the login options to correct."""
+    """Translate errors of fsspec and its packages into ``OSError``; ``hint`` lists the login options to correct."""
     try:
         yield
     except FileNotFoundError as error:

@@ -17,8 +17,7 @@ class Protocol:
     """Class in the module. fsspec's registry is not used, because other packages may replace the class there."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Function that renames a path, called with an instance of the class. fsspec's default ``mv`` copies and
-    deletes."""
+    """Function that renames a path with an instance of the class. fsspec's default ``mv`` copies and deletes."""
 
     package: str = "fsspec"
     """Module of the required package."""
@@ -30,8 +29,7 @@ class Protocol:
     """Function that resolves links, if the server has links."""
 
     shared: bool = True
-    """True if a connection can serve other requests while files are open. A file may be opened in one thread and
-    finished in another; the two threads then take turns, because clients do not assign responses to threads."""
+    """True if a connection can serve other requests, also of other threads, while files are open, one at a time."""
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:

@@ -1,8 +1,4 @@
-"""Objects of a bucket as files.
-
-They are listed by the prefixes of their keys, read in ranges, and published by a copy within the store, so that no data
-goes through the driver.
-"""
+"""Objects of a bucket as files, which are listed by prefix, read in ranges, and published by a copy in the store."""
 
 import errno
 import logging
@@ -40,7 +36,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
     store: ObjectStore
     gone_is_published: bool = False
-    """True to treat a staged object as published if the object and its copy are missing; set by the user."""
+    """True if the user allows a staged object to count as published when the object and its copy are missing."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -168,7 +164,7 @@ class ObjectFileSystem(RemoteFileSystem):
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
-        """Check that the bucket exists and has no lifecycle rule that removes staged objects; create nothing."""
+        """Check that the bucket exists and that no lifecycle rule removes staged objects. Create nothing."""
         self.store.require_writable(self._prefix(folder))
         for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(

@@ -15,9 +15,7 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Size of the first thousand parts of an upload, in bytes, doubled for each subsequent thousand. Stores accept
-10,000 parts.
-"""
+"""Size of the first 1,000 parts of an upload, in bytes; doubled for each further 1,000. Stores accept 10,000 parts."""
 
 NOTE = b"\n"
 """Content of a note. A bucket without remaining quota rejects one byte, but not an empty object."""
@@ -67,8 +65,8 @@ class StagedObject(StagedOutput):
 def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], size: int, *, new: bool) -> None:
     """Complete an upload, and check that the object exists.
 
-    A server that is killed during the request may lose parts, or report success without storing the object. If only its
-    response was lost, it reports that the upload does not exist. See ``docs/design/decisions/object-stores.md``.
+    A server that is killed during the request may lose parts, report success without storing the object, or report a
+    completed upload as missing. See ``docs/design/decisions/object-stores.md``.
 
     Raises:
         FileExistsError: The object must be ``new``, but another one exists.

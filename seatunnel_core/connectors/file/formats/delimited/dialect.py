@@ -66,7 +66,7 @@ class Dialect:
 
     @property
     def splittable(self) -> bool:
-        """True if row ends can be found from any position, which is impossible with escape characters."""
+        """True if the ends of rows can be found from any position, which is impossible with escape characters."""
         return self.seekable and not self.escape
 
     @property
@@ -81,7 +81,7 @@ class Dialect:
 
     @property
     def without_pattern(self) -> "Dialect":
-        """Dialect of lines after ``BETWEEN`` has replaced each delimiter."""
+        """Dialect of lines in which ``BETWEEN`` has replaced each delimiter."""
         return evolve(self, delimiter=BETWEEN, pattern="") if self.pattern else self
 
     @property
@@ -256,7 +256,7 @@ SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """Check a delimiter and replace its escapes. ``several`` is advice for errors if only one character is allowed."""
+    """Return a delimiter without escapes; ``several`` is advice for errors if only one character is allowed."""
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:

@@ -19,8 +19,7 @@ def infer(
 ) -> Mapping[str, pa.DataType]:
     """Infer the columns and types from whole lines of text; a column without values has the type ``null``.
 
-    ``names`` is ``None`` without a header. Unless ``ragged``, lines with different numbers of values raise
-    ``RowError``.
+    ``names`` is ``None`` without a header. Lines with different numbers of values raise ``RowError`` unless ``ragged``.
     """
     if not text.strip(b"\r\n"):
         return dict.fromkeys(names or (), pa.null())

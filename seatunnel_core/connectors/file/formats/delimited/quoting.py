@@ -2,11 +2,9 @@
 
 A line break ends a row unless it is inside quotes, which depends on all preceding text. If quotes only enclose values
 (and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. Therefore a chunk is
-examined twice: assuming that it starts outside quotes, and assuming that it starts inside. The parities of the
-preceding chunks then select the correct result (as in D. Ge et al., "Speculative Distributed CSV Data Parsing for Big
-Data Analytics", SIGMOD 2019). The module uses numpy, because loading ``pyarrow.compute`` takes 0.17 s and 48 MB.
-
-A file with a quote inside an unquoted value (``5" pipe``) violates this assumption and is not divided.
+examined under both assumptions, and the number of quotes in the preceding chunks selects the correct result (D. Ge et
+al., "Speculative Distributed CSV Data Parsing for Big Data Analytics", SIGMOD 2019). A file with a quote inside an
+unquoted value (``5" pipe``) is not divided. NumPy is used because ``pyarrow.compute`` takes 0.17 s to load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +35,7 @@ class ChunkQuotes:
     """For each assumption, True if every opening quote is at the beginning of a value."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
-    """For each assumption and wanted offset, the file offset after the next line break that ends a row; ``None``
-    without one."""
+    """For each assumption and wanted offset, the offset after the next line break that ends a row, or ``None``."""
 
     def body(self) -> dict[str, Any]:
         """Return the result as JSON values."""
