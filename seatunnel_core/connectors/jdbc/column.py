@@ -22,8 +22,7 @@ class Column(TableColumn):
     """
 
     direct: bool = True
-    """True if values of type ``arrow`` can be copied into the column; if false, strings are sent, which the database
-    converts."""
+    """True if values of type ``arrow`` can be copied into the column; otherwise, the database converts strings."""
 
     cast: str = field(default="", repr=False)
     """Type for an explicit cast of a string before it is inserted; ``""`` if the database converts it implicitly. The
@@ -39,7 +38,7 @@ class Column(TableColumn):
     """True if timestamps with a time zone are stored in UTC, because the column has no time zone."""
 
     zone: str = ""
-    """Session time zone in which values of the column are displayed and compared; empty if they do not depend on it."""
+    """Session time zone in which values of the column are displayed and compared; empty for other columns."""
 
 
 @frozen(kw_only=True)
@@ -52,7 +51,7 @@ class DatabaseTable:
     """Columns of each unique index or constraint, including the primary key."""
 
     others_unique: bool = False
-    """True if there are several keys and the database's upsert cannot be limited to one of them."""
+    """True if there are several keys and the database's upsert cannot be restricted to one of them."""
 
     transactional: bool = True
     """True if a rollback removes rows that were inserted in the transaction."""

@@ -14,7 +14,7 @@ from seatunnel_core.connectors.jdbc.column import Column
 Values = TypeVar("Values", list[Any], pa.Array)
 
 _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowException)
-"""Exceptions that the conversion of a value may raise."""
+"""Exceptions by which the conversion of a value may fail."""
 
 _SHOWN = 60
 """Maximum number of characters of a value in a message."""
@@ -34,7 +34,7 @@ class Misfit:
         return f"column {name!r}: {why}"
 
     def hiding(self, columns: Collection[str]) -> "Misfit":
-        """Return a copy that hides the values of some columns."""
+        """Return a copy of the misfit in which the values of some columns are hidden."""
         return Misfit({name: _HIDDEN if name in columns else why for name, why in self.reasons.items()})
 
 

@@ -60,7 +60,7 @@ def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) 
 
 
 def tried(dialect: Dialect, connection: Any, statement: Statement, schema: TableSchema) -> Target:
-    """Return the target for the user's statement, after running EXPLAIN for it on an empty staging table."""
+    """Run EXPLAIN for the user's statement on an empty staging table, and return the target for the statement."""
     target_of_statement(dialect, statement, schema)
     places = dialect.place_types(connection, statement.asked())
     target = target_of_statement(dialect, statement, schema, places)

@@ -49,7 +49,7 @@ def _first(
 
 
 def _refused(dialect: Dialect, connection: Any, column: Column, values: pa.Array) -> Exception | None:
-    """Insert the values into a temporary table; return the error if the database rejects them, else ``None``."""
+    """Return the error if the database rejects values in a temporary table; ``None`` if it accepts them."""
     collated = f" COLLATE {column.collation}" if column.collation else ""
     rows = pa.RecordBatch.from_arrays([values], names=[column.name])
     dialect.begin_rows(connection)

@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """Holder of connections: a work unit or a thread of the driver."""
+    """A work unit, or a thread of the driver, that has connections."""
 
     count: int = 0
 

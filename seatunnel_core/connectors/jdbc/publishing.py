@@ -47,8 +47,7 @@ class Publishing:
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """True if the order of rows matters. A key must then occur in only one part of a unit, because parts have no
-    order."""
+    """True if the order of rows matters. A key may then occur in only one part of a unit, as parts are unordered."""
 
     history: tuple[str, ...] = ()
     """History columns; empty if a row replaces the row with the same key."""
@@ -155,7 +154,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Block other jobs that keep history in the same tables: they might add a second current version of a row."""
+        """Exclude other jobs that keep history in the same tables: they might add a second current version of a row."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -315,7 +314,7 @@ class Publishing:
         return self.dialect.place_types(connection, self.statement.asked())
 
     def _refuse_repeated(self, connection: Any, target: Target, staging: str) -> None:
-        """Raise an error for repeated keys if the target has no unique index to detect them."""
+        """Raise ``CommitError`` for a repeated key if the target has no unique index that detects it."""
         asked = target.repeated(self.dialect, staging, also_there=True)
         for key in self.dialect.ask(connection, asked) if asked else ():
             raise CommitError(f"{self.who}: {target.repetition(key)}")

@@ -107,7 +107,7 @@ def narrowed(column: Column) -> Column:
 
 @frozen(kw_only=True)
 class Found:
-    """A table or query of the source, with metadata from the database."""
+    """A table or query of the source with its metadata from the database."""
 
     reading: Reading
     columns: tuple[Column, ...] = field(repr=False)

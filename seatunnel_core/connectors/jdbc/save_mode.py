@@ -40,7 +40,7 @@ class TableSaveMode:
         return f"{self._digest}/{self.ledger.context.pipeline_id}/{self.ledger.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
-        """Return True if no other sink of the job has prepared the table; this sink may have done so before."""
+        """Return True if no other sink of the job has prepared the table. This sink may have done so earlier."""
         return not self._reached(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:

@@ -233,7 +233,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:
-        """Return True if rows are added to the existing ones."""
+        """Return True if rows are added to existing ones, which are neither replaced nor merged."""
         return not (self.needs_end or (keys and self.options[opt.UPSERT]))
 
     def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:
@@ -266,7 +266,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table. Existing rows are matched by it, unless all of them are replaced."""
+        """Return the key of a new table, by which existing rows are matched unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()

@@ -20,7 +20,7 @@ class SharedSnapshot:
         self._name = ""
 
     def open(self, user: object) -> str:
-        """Return the name of the snapshot, exported if necessary. It is held until each ``user`` calls ``close``."""
+        """Return the name of the snapshot; export it if necessary. It is held until each ``user`` calls ``close``."""
         with self._lock:
             if not self._holds():
                 self._connection = self._dialect.pool.keep(CONTROL)

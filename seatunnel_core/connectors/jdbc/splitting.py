@@ -89,7 +89,7 @@ class Divided:
         return [str(border) for border in _even(low, high, wanted)]
 
     def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
-        """Return the smallest or the largest value; ``None`` if there is none, or Python cannot represent it."""
+        """Return the smallest or largest value; ``None`` if there is none, or if Python cannot represent it."""
         written = bound_of(self.options, bound, self.column)
         if written is not None:
             return written
@@ -219,7 +219,7 @@ def _is_even_kind(arrow: pa.DataType) -> bool:
 
 
 def _even(low: Any, high: Any, wanted: int) -> Iterator[Any]:
-    """Yield the bounds between pieces of equal width, without the two ends."""
+    """Yield the bounds between pieces of equal width, without the two outer ones."""
     last = low
     for number in range(1, wanted):
         if isinstance(low, int):

@@ -23,7 +23,7 @@ class Statement:
 
     before: str
     values: tuple[str | int, ...]
-    """Parts of the SQL; for each parameter, the index of its column, from 0."""
+    """Parts of the SQL, and for each parameter the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]
@@ -32,7 +32,7 @@ class Statement:
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
         """Return the statement that inserts all staged rows; ``names`` are the columns in the order of the parameters.
 
-        ``places`` is the result of ``Dialect.place_types``; needed if ``repeats`` is true.
+        ``places`` is the result of ``Dialect.place_types``, and is required if ``repeats`` is true.
         """
         staged, kinds = self.types(places), iter(places)
         shown = ""

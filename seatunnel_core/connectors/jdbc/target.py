@@ -62,7 +62,7 @@ class Target:
     """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
 
     others_unique: bool = False
-    """True if there are several keys and the database's upsert cannot be limited to one of them."""
+    """True if there are several keys and the database's upsert cannot be restricted to one of them."""
 
     statement: Statement | None = None
     """The user's statement; ``None`` for a table."""
@@ -173,7 +173,7 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT that finds an inserted key that already exists; ``None`` if an insert may replace rows."""
+        """Return a SELECT that finds an inserted key that already exists; ``None`` if inserts may replace rows."""
         if self.upserts or not self.keys:
             return None
         require_windows(dialect.address, "write enable_upsert = true, or use MySQL 8")
@@ -208,7 +208,7 @@ class Target:
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Return the condition for deleting the existing row first; ``None`` if this is never necessary."""
+        """Return the condition under which an existing row is deleted first; ``None`` if this is never necessary."""
         if self.upserts:
             if not self.unique:
                 return " "

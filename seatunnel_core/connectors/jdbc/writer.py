@@ -69,7 +69,7 @@ class JdbcWriter(SinkWriter):
     In databases with one writer at a time, each send has its own transaction, so that no lock is held while rows are
     read: another writer of the same unit would wait for it forever.
 
-    A killed writer leaves no tables, except in these databases and where DDL ends the transaction: there, the sink
+    Tables of a killed writer disappear, except in these databases and where DDL ends the transaction. There, the sink
     sweeps its staging tables.
     """
 
@@ -82,7 +82,7 @@ class JdbcWriter(SinkWriter):
         stages: bool,
         batch_rows: int,
     ) -> None:
-        """Create a writer; if ``stages`` is False, rows are written to the targets when the unit ends."""
+        """Create a writer. If ``stages`` is False, it writes rows to the targets when the unit ends."""
         self._dialect = dialect
         self._targets = targets
         self._context = context
@@ -364,7 +364,7 @@ def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.Data
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """Return the part of a committable's body that cannot be derived from the staging table and the options."""
+    """Return the part of a committable's body that does not follow from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
     more = {**({"absent": True} if table.marks else {}), **({"whole": True} if target.whole else {})}

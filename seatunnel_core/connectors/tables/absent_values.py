@@ -101,7 +101,7 @@ class AbsentValues:
         return f"OVER (PARTITION BY {', '.join(self._keys)}{more} ORDER BY {self._engine[1]}{order})"
 
     def _numbered(self, condition: str, more: str = "") -> str:
-        """Return the SELECT of staged rows, each with its predecessor, for updates that change keys."""
+        """Return a SELECT of the staged rows with their predecessors, which updates of keys need."""
         kind, number, absent = self._engine
         before = f"OVER (ORDER BY {number})"
         old = ", ".join(f"lag({key}) {before} AS seatunnel_from_{at}" for at, key in enumerate(self._keys))

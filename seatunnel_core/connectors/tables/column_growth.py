@@ -23,7 +23,7 @@ from seatunnel_core.rows.unknown import Resolved, resolved
 C = TypeVar("C", bound=TableColumn)
 
 WAIT_S = 60
-"""Timeout for the lock of another process that changes the same table, in seconds."""
+"""Maximum time to wait while another process changes the same table, in seconds."""
 
 
 @frozen(kw_only=True)

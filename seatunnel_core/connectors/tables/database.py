@@ -32,7 +32,7 @@ class TableColumn:
 
 
 class TableDatabase(ABC):
-    """A database with transactions. By default, methods use standard SQL on a connection of Python's DB-API."""
+    """A database with transactions. Methods use standard SQL and Python's DB-API by default."""
 
     name: ClassVar[str]
     """Name of the database system, for messages."""
@@ -108,13 +108,13 @@ class TableDatabase(ABC):
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes the rows for which the subquery ``rows`` has a row satisfying ``same``."""
+        """Return the statement that deletes each row for which the subquery ``rows`` has one satisfying ``same``."""
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
     def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
         """Yield the statements that create a temporary table from a SELECT, for this transaction.
 
-        ``name`` needs no quotes. ``indexes`` are quoted columns for lookups, if the database needs an index for them.
+        ``name`` needs no quotes; ``indexes`` are quoted columns to index if the database needs this for lookups.
         """
         yield f"CREATE TEMPORARY TABLE {name} AS {select}"
 

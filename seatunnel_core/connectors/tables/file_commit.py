@@ -147,10 +147,7 @@ class FileCommit:
 
 
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
-    """Group files for one table with the same columns and key, so that each group needs one statement.
-
-    The files of one table keep their order; files for other tables may separate them.
-    """
+    """Group files of one table with the same columns and key, in order, so that each group needs one statement."""
     runs: list[list[StagedPart]] = []
     last: Mapping[TablePath, list[StagedPart]] = {}
     for part in parts:

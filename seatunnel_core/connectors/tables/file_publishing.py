@@ -85,11 +85,7 @@ class FilePublishing:
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Create the engine's tables, and raise the pipeline's epoch to this one.
-
-        Raises:
-            SinkError: A newer engine owns the pipeline, or the records of an earlier engine are missing.
-        """
+        """Create the engine's tables and claim the pipeline, with the same errors as ``CommitLedger.claim``."""
         resumes = bool(self.context.prepared_in)
         if resumes and not self.database.exists:
             raise SinkError(self.ledger.lost("it does not exist"))
@@ -116,11 +112,7 @@ class FilePublishing:
 
     @contextmanager
     def held(self) -> Iterator[Any]:
-        """Yield a connection in a transaction, after checking that this engine owns the pipeline.
-
-        Raises:
-            CommitError: Another engine owns the pipeline, or its job has ended.
-        """
+        """Yield a connection in a transaction; raise ``CommitError`` if this engine does not own the pipeline."""
         if not self.database.exists:
             raise CommitError(self.ledger.lost("it does not exist"))
         with self.database.transaction() as connection:
@@ -135,7 +127,7 @@ class FilePublishing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
-        """Record that a save mode is applied to a table; return False if another sink of the job has recorded this."""
+        """Record that a save mode is applied to a table; return False if this job has already recorded it."""
         name = json.dumps(path)
         if name in self.ledger.recorded_for_job(connection, name):
             return False

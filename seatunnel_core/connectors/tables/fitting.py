@@ -56,7 +56,7 @@ class Fitting:
 
 
 def written_values(batch: Batch, name: str, values: pa.Array) -> pa.Array:
-    """Return the values with a placeholder for nulls that are not written: in deleted and old rows, or absent."""
+    """Return an array that is null where a written value is null. Values that are not written count as present."""
     unwritten = batch.absent.get(name)
     if batch.kinds is not None:
         old = pc.is_in(batch.kinds, pa.array([RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value], pa.int8()))

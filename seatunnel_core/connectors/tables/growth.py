@@ -135,7 +135,7 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the common type if one is floating-point; ``None`` if the other is not a number with few digits."""
+    """Return the common floating-point type; ``None`` if a type is neither a floating-point nor an integer type."""
     if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
         return None
     if of.is_float64(held):

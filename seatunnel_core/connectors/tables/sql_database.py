@@ -80,7 +80,7 @@ class SqlDatabase(TableDatabase):
         return True
 
     def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
-        """Convert an error of the database to ``kind``, marked as retryable if a retry may help."""
+        """Convert an error of the database to ``kind``, which is retryable if a retry may help."""
         return kind(f"{what}: {error}")
 
     def stored_type(self, kind: pa.DataType) -> pa.DataType:

@@ -72,11 +72,7 @@ def create(
     key: Sequence[str],
     history: Sequence[str] = (),
 ) -> None:
-    """Create a table, and its schema if it is missing.
-
-    Raises:
-        SinkError: The database has no type for a column, or two columns differ only in case.
-    """
+    """Create a table, and its schema if it is missing; raise ``SinkError`` if a column is not supported."""
     quoted = database.quoted
     lines, names = [], set()
     for column in schema.columns:
@@ -188,7 +184,7 @@ def repeated_key(
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
-    """Return True if a cast between stored types either preserves or rejects each value."""
+    """Return True if a cast between two stored types preserves or rejects each value."""
     if have == want:
         return True
     exact = of.is_integer(have) or of.is_decimal(have)

@@ -18,7 +18,7 @@ from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.rows.nesting import ROW_ID
 
 _FOUND = 9
-"""Kind of a row of the table that is copied to the staged rows, because it equals a deleted or updated row."""
+"""Kind of the copied rows of the table that equal a deleted or updated row."""
 
 _SHOWN = 5
 """Maximum number of columns in a message."""
@@ -29,17 +29,10 @@ _IMAGE = "seatunnel_image"
 def require_matchable(
     named: str, schema: TableSchema, table: Sequence[TableColumn], written: Sequence[str], keys: Sequence[Sequence[str]]
 ) -> None:
-    """Check that whole rows can be matched in an existing table.
+    """Raise ``SinkError`` if whole rows cannot be matched in an existing table, because of a key or of other columns.
 
-    Args:
-        named: Name of the table.
-        schema: The rows.
-        table: Columns of the table.
-        written: Columns of the table that the rows have.
-        keys: Columns of each unique key of the table.
-
-    Raises:
-        SinkError: The table has a key, or columns that the rows lack, or the rows have child tables.
+    ``written`` are the columns of the table that the rows have; ``keys`` are the columns of each unique key of the
+    table.
     """
     option = "option 'match_whole_rows'"
     if ROW_ID in schema.columns.names:
@@ -61,17 +54,7 @@ def require_matchable(
 
 
 def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: str, named: str) -> list[TableColumn]:
-    """Return the columns of a table that the staged rows have. The table may have changed after it was prepared.
-
-    Args:
-        table: Columns of the table.
-        staged: Columns of the staged rows.
-        who: Pipeline and sink, for messages.
-        named: Name of the table.
-
-    Raises:
-        CommitError: The table or the staged rows lack a column of the other.
-    """
+    """Return the columns of a table that the staged rows have; raise ``CommitError`` if the columns do not match."""
     known = {column.name: column for column in table}
     for name in staged:
         if name not in known:
@@ -93,18 +76,9 @@ def _missing_columns(table: Sequence[TableColumn], names: Sequence[str]) -> list
 
 
 def ends_before_update(batch: Batch, who: str, *, is_open: bool) -> bool:
-    """Check that each updated row follows the row before its update.
+    """Return True if a batch of a table ends with a row before an update; raise ``RowError`` if such a row is missing.
 
-    Args:
-        batch: Rows of a table.
-        who: Pipeline and sink, for messages.
-        is_open: True if the previous batch of the table ended with a row before an update.
-
-    Returns:
-        True if this batch ends with a row before an update.
-
-    Raises:
-        RowError: A row before an update is missing.
+    ``is_open`` is True if the previous batch of the table ended with a row before an update.
     """
     if batch.kinds is None:
         return False if batch.rows.num_rows else is_open
@@ -183,7 +157,7 @@ class WholeRows:
         )
 
     def _ranked(self) -> str:
-        """Return a SELECT that also has the change of the number of equal rows, and numbers rows of the same kind."""
+        """Return a SELECT that adds the net change of equal rows, and numbers equal rows with the same change."""
         return (
             f"SELECT {self._names()}, {KIND}, sum(seatunnel_change) OVER (PARTITION BY {_IMAGE}) AS seatunnel_net, "
             f"row_number() OVER (PARTITION BY {_IMAGE}, seatunnel_change ORDER BY {NUMBER}) AS seatunnel_copy "
@@ -199,7 +173,7 @@ class WholeRows:
         return f"{self.database.insert(self.staged, names)} SELECT {self._names(self.table)}, {_FOUND}, -1 {found}"
 
     def _unmatched(self) -> str:
-        """Return a query for the first row that has no equal row when it is its turn."""
+        """Return a query for the first updated or deleted row for which no equal row is left."""
         counts = (
             f"SELECT {self._names()}, {NUMBER}, sum(seatunnel_change) OVER (PARTITION BY {_IMAGE} ORDER BY {NUMBER} "
             f"ROWS UNBOUNDED PRECEDING) + sum(CASE WHEN {KIND} = {_FOUND} THEN 1 ELSE 0 END) OVER (PARTITION BY "
@@ -209,7 +183,7 @@ class WholeRows:
         return f"SELECT {self._names()} FROM ({counts}) AS seatunnel_counts {first}"
 
     def _delete(self) -> str:
-        """Return the statement that deletes all rows of which fewer remain."""
+        """Return the statement that deletes all copies of each row with a negative net change."""
         select = (
             f"SELECT {_IMAGE} FROM ({self._images()}) AS seatunnel_images GROUP BY {_IMAGE} "
             "HAVING sum(seatunnel_change) < 0"
@@ -217,7 +191,7 @@ class WholeRows:
         return f"{self.database.delete_matching(self.table)} {self._matching(select)}"
 
     def _insert(self) -> str:
-        """Return the statement that inserts new rows, and those of the deleted rows that remain."""
+        """Return the statement that inserts new rows, and the copies that remain of the rows deleted by ``_delete``."""
         remains = f"{KIND} = {_FOUND} AND seatunnel_net < 0 AND seatunnel_copy > -seatunnel_net"
         added = f"{KIND} IN (0, 2) AND seatunnel_copy <= seatunnel_net"
         names = self._names()

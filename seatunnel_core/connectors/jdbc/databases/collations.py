@@ -21,9 +21,7 @@ _log = logging.getLogger(__name__)
 
 _COLLATION = b"seatunnel.collation"
 _EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
-"""Binary collations in order of preference: for MySQL 8, for MariaDB, and for MySQL 5.7, where trailing spaces are
-ignored.
-"""
+"""Binary collations by preference: for MySQL 8, for MariaDB, and for MySQL 5.7, which ignores trailing spaces."""
 
 _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 
@@ -53,7 +51,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Report and return the number of staged keys that equal another key in the collation of the table."""
+    """Report and return the number of staged keys that are equal to another key under the table's collation."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}

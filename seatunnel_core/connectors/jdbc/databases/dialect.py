@@ -172,7 +172,7 @@ class Dialect(TableDatabase):
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return True if split bounds, found in the column's sort order, also ascend when compared as literals."""
+        """Return True if bounds that ascend in the column's sort order also ascend when compared as literals."""
         return True
 
     @abstractmethod
@@ -231,7 +231,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of the timestamps that the database would alter (``None`` without any), and the reason."""
+        """Return a mask of the timestamps that the database would change (``None`` without any), and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:

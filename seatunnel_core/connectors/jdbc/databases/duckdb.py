@@ -42,8 +42,7 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""DuckDB types without an equivalent in rows, with the type of the cast and its Arrow type. All others become
-strings."""
+"""DuckDB types without an equivalent in rows, with the cast type and its Arrow type. All others become strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
 """Types with some unrepresentable values, with the expression to read such values and the Arrow type."""

@@ -50,7 +50,7 @@ class Families:
         return Family(root=self.dialect.quoted(*path), children=paths, key=tuple(key), quoted=quoted)
 
     def replaced(self, parts: Sequence[Part]) -> Iterator[str]:
-        """Yield the statements that delete the existing children of staged parent rows."""
+        """Yield the statements that delete the children of existing rows that staged rows replace."""
         for part in parts:
             family = self.of(tuple(part["target"]), part["keys"]) if part["keys"] else None
             if family is not None:

@@ -206,7 +206,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server: it sorts long strings by a prefix, and some collations are inconsistent."""
+        """Compare the bounds on the server, which sorts long strings by a prefix and has inconsistent collations."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -275,14 +275,14 @@ class MySQL(Dialect):
         return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes in addition, because a collation may ignore case and trailing spaces."""
+        """Return a condition that also compares bytes, because a collation may ignore case and trailing spaces."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
         return row_image([(column, f"{of}.{self.quoted(column.name)}") for column in columns])
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
-        """Join in this order, so that the value is computed once for each row of the table."""
+        """Return a join in this order, so that the value is computed once for each row of the table."""
         return f"FROM {table} STRAIGHT_JOIN ({select}) AS seatunnel_some ON seatunnel_some.{name} = {value}"
 
     def delete_matching(self, table: str) -> str:

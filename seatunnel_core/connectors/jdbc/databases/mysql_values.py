@@ -64,8 +64,7 @@ _TYPES: dict[str, pa.DataType] = {
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""Length of the prefix used for dividing rows into splits, in characters or bytes. The server sorts by at least this
-prefix."""
+"""Length of the prefix that orders split bounds, in characters or bytes. The server sorts by at least this prefix."""
 
 _INDEXED = 255
 """Maximum declared length of a column that is sorted by full values instead of prefixes."""

@@ -34,8 +34,7 @@ _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c t
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
 _PASSING = ("08", "53", "57P", "40", "55P03", "58")
-"""Prefixes of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
-deadlock, lock timeout, system error."""
+"""Prefixes of SQLSTATE for which a retry may help: connection, resources, server restart, deadlock, lock, system."""
 
 _NO_COPY = "cannot copy to view"
 
@@ -289,7 +288,7 @@ class PostgreSQL(Dialect):
         return self.literal(at.isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
-        """Compare strings, because json values cannot be compared and citext ignores case."""
+        """Return a comparison of strings, because json values cannot be compared and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:

@@ -34,8 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Element types of arrays that keep their type when read; such arrays are written as strings, which the server
-casts."""
+"""Element types of arrays that are read with their type. They are written as strings, which the server casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -43,7 +42,7 @@ _SHORT = {
     "time without time zone": "time",
 }
 _AS_TEXT_DIRECT = {"json", "xml"}
-"""Types that are read as strings and can also be copied as strings."""
+"""Types that are read as strings and that COPY also accepts as strings."""
 
 _SINCE_1970_D = 10_957
 _SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
@@ -172,7 +171,7 @@ _INFINITE = {
     (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
     -(2**63) + _SINCE_1970_US: "-infinity",
 }
-"""Numbers that ADBC returns for infinite dates and timestamps, after an overflow."""
+"""Values that ADBC returns for infinite dates and timestamps because of an overflow."""
 
 
 def _moment(value: pa.Scalar) -> str:

@@ -52,8 +52,8 @@ _AFFINITIES = (
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
-    A column may contain values of any type. Numbers sort before strings, and strings before bytes. Bounds of splits are
-    values of the declared type; other values are in the first or the last split.
+    A column may contain values of any type: numbers sort before strings, and strings before bytes. Bounds of splits
+    have the declared type; values of other types are in the first or the last split.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -181,11 +181,11 @@ class SQLite(Dialect):
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes in addition: collations may ignore differences, and numbers as strings have only 15 digits."""
+        """Return a condition that also compares bytes: collations may ignore them, and numbers become 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
-        """Write strings in hexadecimal, because ``quote`` ends at a NUL character."""
+        """Return an image with strings in hexadecimal, because ``quote`` ends at a NUL character."""
         written = []
         for name in (f"{of}.{self.quoted(column.name)}" for column in columns):
             kind = f"typeof({name})"
