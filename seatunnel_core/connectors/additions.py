@@ -28,7 +28,7 @@ def files_in_words(found: int) -> str:
 
 
 def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str, ...]:
-    """Return a sentence for each target with existing content, such as ``6 rows added to 1 existing file``."""
+    """Return a sentence about each target with existing content, such as ``6 rows added to 1 existing file``."""
     if not isinstance(sink, AddingSink) or not sink.adds_to:
         return ()
     found = {table: (table_rows.get(table, 0) if table and table_rows else rows) for table in sink.adds_to}

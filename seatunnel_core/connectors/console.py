@@ -1,8 +1,7 @@
 """The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer compresses the printed lines. The unit's result contains them, but checkpoints do not. A unit that is repeated
-after a failure prints again. Rows have SeaTunnel's format; ``subtaskIndex`` is the number of the unit, and ``rowIndex``
-the number of the row in the unit.
+A writer compresses the printed lines into the unit's result, which checkpoints do not contain. A unit that is repeated
+after a failure prints again. ``subtaskIndex`` is the number of the unit, and ``rowIndex`` the number of the row in it.
 """
 
 import base64

@@ -106,7 +106,7 @@ class DltRows:
     resource: str | None
 
     schema: None = None
-    """Declared columns, as in ``SourceFunction``; always ``None``."""
+    """Declared columns, as in ``SourceFunction``. Always ``None``."""
 
     replayable: None = None
 
@@ -259,7 +259,7 @@ def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rows_of(item: Any) -> Iterator[Row]:
-    """Yield the rows of an item, which is a mapping or a table with the Arrow interface, such as a DataFrame."""
+    """Yield the rows of an item, which is a mapping or an Arrow-compatible table such as a DataFrame."""
     if not hasattr(item, "__arrow_c_stream__") and not isinstance(item, pa.RecordBatch):
         yield item
         return
@@ -302,9 +302,9 @@ def extract() -> Any:
 
 
 def unfit(source: Any, *, made_once: bool) -> str:
-    """Return the reason why the selected resource of a dlt source is not supported; ``""`` if it is supported.
+    """Return the reason why the selected resource of a dlt source, or one that feeds it, is not supported, or ``""``.
 
-    This also checks the resources that feed it. ``made_once`` is True if all reads use the same object.
+    ``made_once`` is True if all reads use the same object.
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:

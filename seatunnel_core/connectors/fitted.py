@@ -1,7 +1,6 @@
 """Conversion of JSON objects to rows, with notes about dropped values.
 
-With inferred columns, dropped values are those that the contract discards. With declared columns, they are keys without
-a column.
+Dropped values are those that the contract discards or, with declared columns, keys without a column.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -80,10 +79,7 @@ class UnreadKeys:
                 self.see(glanced(texts[row]), lambda row=row: where(int(row)))  # type: ignore[misc]
 
     def note_others(self) -> None:
-        """Note the number of rows with undeclared fields, and the names of at most ten of these fields.
-
-        The names are sorted, so that all splits of a unit produce the same note.
-        """
+        """Note the number of rows with undeclared fields, and the names of at most ten of these fields, sorted."""
         if not self._others:
             return
         named = ", ".join(sorted(self._others)[:_NAMED])

@@ -210,10 +210,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             _made.add(target)
 
     def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
-        """Raise ``kind`` if a table with published rows no longer exists, because Spark would recreate it.
-
-        For example, Spark's default in-memory catalog loses its tables when the process ends.
-        """
+        """Raise ``kind`` if a table with published rows no longer exists, because Spark would recreate it."""
         table = self.options[TABLE]
         lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1
         if lasts and table in context.published_to and not spark.catalog.tableExists(table):

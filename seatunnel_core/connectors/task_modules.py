@@ -1,7 +1,4 @@
-"""Check in the driver that the modules that plugins import in tasks are installed.
-
-The probe of the Spark backend checks the same modules on the executors.
-"""
+"""Check in the driver that the modules that plugins import in tasks are installed."""
 
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions

@@ -38,7 +38,7 @@ class ColumnRule:
     """Expected ``comment``, ``length`` and ``default`` as strings; ``""`` if none is expected."""
 
     def held(self, column: pa.Field) -> bool:
-        """Return True if a column satisfies the rule."""
+        """Return True if a column conforms to the rule."""
         return (
             column.name == self.name
             and (self.type is None or fits(column.type, self.type))
@@ -72,7 +72,7 @@ class KeyRule:
         return cls(name=key.name, kind=key.kind, columns=key.columns, sort_types=_sorts(key))
 
     def held(self, key: ConstraintKey) -> bool:
-        """Return True if a key satisfies the rule."""
+        """Return True if a key conforms to the rule."""
         sorts = zip(self.sort_types, _sorts(key), strict=False)
         same = (key.name, key.kind, key.columns) == (self.name, self.kind, self.columns)
         return same and all(wanted in (None, found) for wanted, found in sorts)

@@ -29,10 +29,7 @@ def count(kind: str, value: Any) -> int:
 
 
 def below(values: pa.Array, least: Decimal) -> pa.Array:
-    """Return a mask of the numbers that are smaller than a limit.
-
-    Nulls stay null; if the limit is above the range of the type, they become False.
-    """
+    """Return a mask of the numbers below a limit. Null stays null, or becomes False if the limit exceeds the type."""
     smallest, largest = _range(values.type)
     if least > largest:
         return pc.is_valid(values)
@@ -40,10 +37,7 @@ def below(values: pa.Array, least: Decimal) -> pa.Array:
 
 
 def above(values: pa.Array, most: Decimal) -> pa.Array:
-    """Return a mask of the numbers that are larger than a limit.
-
-    Nulls stay null; if the limit is below the range of the type, they become False.
-    """
+    """Return a mask of the numbers above a limit. Null stays null, or becomes False if the limit is below the type."""
     smallest, largest = _range(values.type)
     if most < smallest:
         return pc.is_valid(values)

@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Function that returns a random number below its second argument for each row. The first argument distinguishes
-several draws for one value.
-"""
+"""Function of a salt and a limit that returns a random number below the limit for each row."""
 
 YEARS = range(2000, 2025)
 _EPOCH = dt.date(1970, 1, 1)

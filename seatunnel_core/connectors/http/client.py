@@ -1,7 +1,6 @@
 """HTTP client that retries temporary failures and explains other errors.
 
-Messages contain no secrets: messages of the ``requests`` package may contain the whole URL, so only the innermost cause
-of an error is shown.
+Messages contain no secrets. Those of ``requests`` may contain the whole URL, so only the innermost cause is shown.
 """
 
 import json
@@ -236,7 +235,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password from the URL. Credentials from ~/.netrc are not used: they would replace a header."""
+    """Add the user and password in the URL. Credentials in ~/.netrc are not used, as they would replace a header."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

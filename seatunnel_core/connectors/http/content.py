@@ -150,7 +150,7 @@ class Content:
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
-        """Return the number of rows that count for paging, which is 0 for a single object."""
+        """Return the number of rows that count for paging; a single object counts as 0."""
         if self.path is not None or self.fields or self.multi_lines:
             return rows
         return sum(len(document) for document in documents if isinstance(document, list))

@@ -48,7 +48,7 @@ class RowIncrements:
     """``Window.reads`` of the service's cursors."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value to request; ``None`` to start from the beginning."""
+        """Return the smallest value to request; ``None`` to request all values."""
         return self.increment.start if after is None else after.since or after.value
 
     # -- the window
@@ -117,7 +117,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return the lower bound of a window. It is never below the first requested value."""
+        """Return the lower bound of a window, which is never below the first requested value."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 

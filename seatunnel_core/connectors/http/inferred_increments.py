@@ -1,13 +1,12 @@
-"""Incremental reads of a service with inferred columns. The values determine how they are compared.
+"""Incremental reads of a service with inferred columns. The form of the values determines how they are compared.
 
-================================================ ==================================== values compared as
-================================================ ==================================== numbers, and strings that are
-numbers            numbers, exactly dates                                            dates timestamps without a zone,
-and dates             timestamps timestamps with ``Z`` or an offset               points in time other strings strings,
-character by character ================================================ ====================================
+* numbers, and strings that are numbers: as exact numbers
+* dates: as dates
+* timestamps without a zone, and dates: as timestamps
+* timestamps with ``Z`` or an offset: as points in time
+* other strings: character by character
 
-The cursor contains a string with the same form as the values, so that all later jobs and processes compare values in
-the same way.
+The cursor contains a string of the same form, so later jobs compare values in the same way.
 """
 
 import re
@@ -52,7 +51,7 @@ class InferredIncrements:
     """Depth to which nested objects and lists in a row are inspected."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value to request; ``None`` to start from the beginning."""
+        """Return the smallest value to request; ``None`` to request all values."""
         return self.increment.start if after is None else after.since or after.value
 
     def window(self, pages: Iterable[Sequence[Any]], after: Cursor | None) -> tuple[Window, Shape]:

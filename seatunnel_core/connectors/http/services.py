@@ -250,7 +250,7 @@ SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, 
 
 
 class ServiceSink(HttpSink):
-    """A sink for a service with a secret webhook URL. Responses contain a code that tells if a message was accepted."""
+    """A sink for a service with a secret webhook URL. A code in the response states whether a message was accepted."""
 
     credentials: ClassVar[str] = "url"
     code: ClassVar[tuple[str, ...]] = ()

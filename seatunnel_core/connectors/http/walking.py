@@ -105,7 +105,7 @@ class Walk:
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
-        """Return the number of an earlier page with the same content, or 0. Raise SourceError if pages repeat."""
+        """Return the number of an earlier page with the same content, or 0. Raise ``SourceError`` if pages repeat."""
         same = seen.setdefault(_digest(answer.content), number)
         if same == number:
             return 0

@@ -66,8 +66,7 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Messages of stores and catalog databases about a failed login or a missing permission, in lower case. They are
-permanent errors, but neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` distinguishes them."""
+"""Messages of failed logins and missing permissions, in lower case, which have no exception class of their own."""
 
 
 def may_pass(error: BaseException) -> bool:

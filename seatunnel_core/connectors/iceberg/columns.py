@@ -93,11 +93,7 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
 
 
 def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
-    """Check, before the first row is written, that a table supports the columns of the rows.
-
-    Raises:
-        SinkError: The table lacks a column, has an incompatible type, or requires a column that the rows lack.
-    """
+    """Raise ``SinkError`` if a table does not support the columns of the rows, before the first row is written."""
     taken: dict[int, str] = {}
     for column in rows.columns:
         field = column_of(table, column.name, case_sensitive=case_sensitive)

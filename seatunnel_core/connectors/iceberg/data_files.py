@@ -33,7 +33,7 @@ _DATA, _PLACES, _KEYS = 0, 1, 2
 
 _PARQUET = "PARQUET"
 _VERSIONS = (1, 2)
-"""Supported versions of Iceberg's table format."""
+"""Supported versions of the Iceberg table format."""
 
 _ADDED = 1
 """Value of pyiceberg's ``ManifestEntryStatus`` for a file that was added by the snapshot of its entry."""
@@ -176,7 +176,7 @@ class DataFiles:
             raise RowError(f"{entry.data_file.file_path}: {error}") from error
 
     def reached(self, body: Mapping[str, Any]) -> "DataFile | None":
-        """Return the data file of a split if deletes may apply to it."""
+        """Return the data file of a split if deletes may apply to it; otherwise ``None``."""
         entry = self._entry(body)
         applying = (*self._applying(body, entry, _PLACES), *self._applying(body, entry, _KEYS))
         return entry.data_file if applying else None

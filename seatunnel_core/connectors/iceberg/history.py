@@ -92,7 +92,7 @@ def last_number(table: "Table") -> int:
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    In that case, there are fewer snapshots than commits. Version 1 of the format does not count commits: always True.
+    There are then fewer snapshots than commits. Version 1 of the format does not count commits: always True.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 
@@ -118,8 +118,8 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     """Return True if a manifest can refer to a file of the job.
 
-    A manifest that another writer's snapshot added, and that lists no existing files, only refers to files of that
-    writer. Manifests of compactions are an exception: they may list files of the job as deleted.
+    A manifest that another writer's snapshot added, and that lists no existing files, refers only to files of that
+    writer. Manifests of compactions may list files of the job as deleted.
     """
     added_by = known.get(manifest.added_snapshot_id)
     summary = added_by.summary if added_by is not None else None
@@ -129,7 +129,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in a branch's newest snapshot that ``chosen`` accepts by path."""
+    """Return the data files in a branch's newest snapshot with paths that ``chosen`` accepts."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))

@@ -96,7 +96,7 @@ def refuse_other_specs(table: "Table", named: str) -> None:
 
 
 def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
-    """Group files by snapshot: one group per unit if rows are merged, otherwise a single group."""
+    """Group files by snapshot: one group per unit if rows are merged, otherwise one group."""
     units: dict[str, list[StagedFiles]] = {}
     for each in staged:
         units.setdefault(each.committable if each.by else "", []).append(each)

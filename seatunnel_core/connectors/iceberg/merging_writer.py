@@ -62,7 +62,7 @@ class MergingWriter(IcebergWriter):
         return rows.append_column(_NUMBER, numbers).append_column(_STAYS, stays)
 
     def _place(self, table: StagingTable, partition: Partition, some: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-        """Write the rows to keep; return the file index and the position of each row, and null for deleted keys."""
+        """Write the rows except deleted keys; return the file index and position of each row, null for deleted keys."""
         stays = some.column(_STAYS)
         if not stays.true_count:
             return pa.nulls(len(stays), pa.int32()), pa.nulls(len(stays), pa.int64())

@@ -58,8 +58,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     """Appends rows to one table, or to one table per input table; or replaces the existing rows.
 
     The catalog rejects a commit if the table has changed since it was loaded. A commit therefore takes effect once,
-    even
-    if a replaced engine resumes in the middle of it.
+    even if a replaced engine resumes in the middle of it.
     """
 
     identifier: ClassVar[str] = "Iceberg"

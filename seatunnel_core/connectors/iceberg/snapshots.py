@@ -204,7 +204,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
         return found
 
     def _kept(self, manifest: ManifestFile) -> list[ManifestFile]:
-        """Return the manifest, or another one in which the dropped files are marked as deleted."""
+        """Return the manifest, or a copy in which the dropped files are marked as deleted."""
         entries = self._entries(manifest)
         dropped = [entry.data_file for entry in entries if entry.data_file.file_path in self._gone]
         if not dropped:

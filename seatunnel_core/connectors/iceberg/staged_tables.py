@@ -48,8 +48,7 @@ class StagedFiles:
     """Name and partition of each equality delete file. Its keys delete older rows."""
 
     positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each position delete file, with positions in ``files`` of rows that newer rows of the
-    unit replace."""
+    """Name and partition of each position delete file, for rows in ``files`` that newer rows of the unit replace."""
 
     by: tuple[str, ...] = ()
     """Key columns; empty if rows are only added."""

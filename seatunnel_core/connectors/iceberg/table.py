@@ -89,7 +89,7 @@ class TargetTable:
         require_same_table(self.context, self.who, self.named, identity, kind)
 
     def rows(self) -> int:
-        """Return the number of rows in the table; 0 if it does not exist or the number is unknown, as after a merge."""
+        """Return the number of rows in the table; 0 if it does not exist, or the number is unknown (after a merge)."""
         table = self.found()
         snapshot = None if table is None else table.current_snapshot()
         summary = None if snapshot is None else snapshot.summary

@@ -113,7 +113,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write the data that depends on the last row, and return more entries for each table's committable."""
+        """Write data that depends on the last row, and return further entries for each table's committable."""
         return {}
 
     def abort(self) -> None:

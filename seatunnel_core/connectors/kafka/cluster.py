@@ -17,9 +17,7 @@ LOOK_S = 10.0
 """Maximum time to wait for unreachable brokers, in seconds."""
 
 COMMIT_S = 30.0
-"""Maximum time to wait for brokers when offsets of a group are committed, in seconds. It is longer because a failed
-commit after the last checkpoint is not repeated, and the next job of the group would read the last messages again.
-"""
+"""Maximum time to wait for brokers when a group's offsets are committed, in seconds. The last commit is not retried."""
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0

@@ -22,7 +22,7 @@ COMPATIBLE = "compatible_debezium_json"
 _MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
-"""Maximum size of a single-message batch without its key and value, in bytes. Brokers limit the size of batches."""
+"""Maximum size of a batch with one message, without its key and value, in bytes. Brokers limit the size of batches."""
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,7 @@ CHECK_S = 2.0
 
 @define
 class OpenTransactions:
-    """Partitions where the end of committed messages does not move between polls although more messages follow."""
+    """Partitions in which the end of committed messages stays the same between polls although messages follow it."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)

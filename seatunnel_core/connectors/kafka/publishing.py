@@ -27,9 +27,7 @@ from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 TIMEOUT_MS = 600_000
-"""Timeout after which brokers abort a transaction, in milliseconds. A transaction takes a few seconds, and the default
-limit of brokers is 15 minutes.
-"""
+"""Timeout after which brokers abort a transaction, in milliseconds. A transaction takes only a few seconds."""
 
 _AT_ONCE = 300_000
 """Maximum number of messages in a transaction. A file is sent as a whole even if it contains more."""

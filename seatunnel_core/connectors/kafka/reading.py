@@ -131,7 +131,7 @@ def _next(message: Any, error: Any) -> int:
 
 
 def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
-    """Raise an error that the consumer returned instead of a message, unless reading can continue."""
+    """Raise the error that the consumer returned instead of a message, unless reading can continue."""
     from confluent_kafka import KafkaError, KafkaException
 
     if error.code() == KafkaError._PARTITION_EOF:

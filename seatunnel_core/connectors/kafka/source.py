@@ -150,7 +150,7 @@ class KafkaSource(Source):
             return {**item, "shape": self._sampling.shape(found).body()}
 
     def _bounds(self) -> tuple[dict[Place, tuple[int, int]], Mapping[str, str]]:
-        """Return the start and end offset of a batch job in each partition, and the topic IDs."""
+        """Return the start and end offsets of a batch job in each partition, and the topic IDs."""
         with errors_of_source():
             places = self._starting.places()
             ids = topic_ids(self._cluster, (topic for topic, _ in places))

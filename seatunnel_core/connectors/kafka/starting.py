@@ -13,9 +13,7 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Time for which the end of a partition may be before a known offset, in seconds. A new leader may briefly have fewer
-messages.
-"""
+"""Maximum time for which a partition may end before a known offset, in seconds, as after a change of its leader."""
 
 Place = tuple[str, int]
 """A topic and the number of a partition."""
@@ -121,7 +119,7 @@ class Starting:
         return self._asked(places, EARLIEST)
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset after the last committed message of each partition; if ``opened``, the last message."""
+        """Return the offset after the last committed message of each partition (``opened``: after its last message)."""
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:

@@ -30,7 +30,7 @@ LARGEST = 2**30
 
 @frozen(kw_only=True, slots=False)
 class Held:
-    """A copy of the rows of an object. Copies with equal rows, batches and types have the same digest."""
+    """A copy of the rows of an object. Copies with the same rows, batches and types have the same digest."""
 
     stream: bytes = field(repr=False)
     """The rows as an Arrow stream."""

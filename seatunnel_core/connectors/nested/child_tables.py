@@ -3,12 +3,12 @@
 Rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. Child rows contain the ID
 of their parent, ``_parent_id``. A commit of staged rows
 
-1. deletes the children, recursively, of each existing row with a staged key, because the new version of the row is
-staged with all its children; 2. merges the rows; 3. adds the staged children of the current versions of rows.
+1. deletes all descendants of existing rows with staged keys, because new versions are staged with all their children;
+2. merges the rows;
+3. adds the staged children of the current versions of rows.
 
-If a row was staged twice, only the children of its last version are added. Deleted rows, and null, empty or missing
-lists, have no children. Child tables are looked up in the database, so that a run without lists also deletes existing
-children.
+Only the last of several staged versions of a row gets its children. Deleted rows, and null, empty or missing lists,
+have no children. Child tables are looked up in the database, so a run without lists also deletes existing children.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
