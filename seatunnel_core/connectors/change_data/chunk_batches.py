@@ -11,7 +11,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.batch import unlogged
 
 ChunkRows = Generator[Fetched, None, object]
-"""Generator that yields the rows of a chunk and returns the mark, which the source can parse from its ``str``."""
+"""Generator that yields the rows of a chunk and returns its mark. The source can parse the mark's string form."""
 
 
 def chunk_batches(

@@ -77,7 +77,7 @@ class Chunks:
     """Number of chunks of each table, counted from the first returned one; ``None`` while it is unknown."""
 
     def only(self, table: int) -> "Chunks":
-        """Return the chunks of a single table, which has the index 0 there."""
+        """Return the chunks of one table only, which then has the index 0."""
         return type(self)([self._tables[table]])
 
     def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
@@ -120,7 +120,7 @@ class Chunks:
 
 
 def divided_from(found: Found, start: ChunkStart, connection: Any) -> list[Piece]:
-    """Divide the rows of a table from a start into at least one chunk."""
+    """Divide the rows of a table after a start into at least one chunk."""
     column, dialect = found.split_column, found.reading.dialect
     if column is None:
         return [Piece()]

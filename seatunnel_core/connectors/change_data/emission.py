@@ -59,7 +59,7 @@ class Emission:
         self.rules.require_matched(tables)
 
     def fitted(self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
-        """Return the batches of a chunk for ``chunk``, and then report its mark; see ``chunk_batches``."""
+        """Yield the batches of a chunk for the method ``chunk``, then report its mark, as ``chunk_batches`` does."""
         return chunk_batches(found, rows, number, where, context, self.rules)
 
     def chunk(self, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:

@@ -9,7 +9,7 @@ class Ordered(Protocol):
     """A position in a log."""
 
     def __le__(self, other: Any, /) -> bool:
-        """Return True if this position is not after the other one."""
+        """Return True if this position is before or equal to the other one."""
 
 
 P = TypeVar("P", bound=Ordered)

@@ -1,8 +1,9 @@
-"""Tables that are read again while a job reads the log: the part of a cursor, and the chunks.
+"""State and chunks of tables that are read again while a job reads the log.
 
-Chunks are planned at a position of the log. They are read after the log before the position and before the log after
-it, never at the same time, because sinks that write directly do not keep the order of splits. Their rows contain at
-least the changes before the position. So a later change of a row may be emitted again, but the last one always follows.
+Chunks are planned at a log position. They are read after the log before this position and before the log after it,
+never at the same time, because sinks that write directly do not keep the order of splits. Their rows contain at least
+the changes before the position. A later change of a row may therefore be emitted twice, but the last change is always
+emitted last.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,14 +20,14 @@ from seatunnel_core.connectors.change_data.chunks import Chunk, Chunks, ChunkSta
 from seatunnel_core.connectors.jdbc.reading import Found
 
 MOST_CHUNKS = 8
-"""Maximum number of chunks that are being read. The log is not read meanwhile."""
+"""Maximum number of chunks that are read at the same time. The log is not read meanwhile."""
 
 
 NOT_ENDLESS = (
     "this source cannot read a table again, because it ends by itself (startup.mode = snapshot-only, or stop.mode): "
     "start a new job"
 )
-"""Message for sources that do not read the log for ever."""
+"""Message for bounded jobs, which cannot read a table again."""
 
 
 @frozen(kw_only=True)
@@ -46,7 +47,7 @@ class Reread:
     """Numbers of the chunks that are being read."""
 
     until: str = ""
-    """Position in the log from which on the target is complete; empty until all chunks are read."""
+    """Log position at which the target is complete; empty until all chunks are read."""
 
     def record(self) -> dict[str, Any]:
         """Return the table as JSON values."""
@@ -61,11 +62,7 @@ class Reread:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Reread":
-        """Return the table from JSON values.
-
-        Raises:
-            StoredValueError: The values are not such a table.
-        """
+        """Return the table from JSON values; raise ``StoredValueError`` if the values are invalid."""
         start = stored.member(record, "start")
         return cls(
             table=stored.text(record, "table"),
@@ -86,7 +83,7 @@ class Reread:
         return self.start is not None and not self.unread
 
     def planned(self, chunks: int, start: ChunkStart) -> "Reread":
-        """Return the state after further chunks were planned, and the next one begins at a start."""
+        """Return the state after further chunks were planned; ``start`` is the start of the next one."""
         numbers = range(self.next, self.next + chunks)
         after = start if start.table == 0 else None
         return evolve(self, start=after, next=numbers.stop, unread=(*self.unread, *numbers))
@@ -123,7 +120,7 @@ def require_table(table: str, captured: Sequence[Found], *, emits_rows: bool) ->
 
 
 def require_endless(rereads: Rereads, *, is_endless: bool) -> None:
-    """Raise ``SourceError`` if a job was resumed with options by which it would end before a table is read again."""
+    """Raise ``SourceError`` if a table is to be read again, but the options of the resumed job make it bounded."""
     if rereads and not is_endless:
         raise SourceError(
             f"the job is reading the table {rereads[0].table} again, and would end before that is complete "
@@ -133,11 +130,7 @@ def require_endless(rereads: Rereads, *, is_endless: bool) -> None:
 
 
 def requested(rereads: Rereads, table: str) -> Rereads:
-    """Add a table.
-
-    Raises:
-        UsageError: The table is being read again already.
-    """
+    """Add a table; raise ``UsageError`` if it is already being read again."""
     if any(each.table == table for each in rereads):
         raise UsageError(f"the table {table} is already being read again; wait until that has ended")
     return (*rereads, Reread(table=table))
@@ -156,7 +149,7 @@ def chunk_read(rereads: Rereads, number: int, *, is_whole: bool) -> Rereads:
 
 
 def completed(rereads: Rereads, end: str, is_reached: Callable[[str], bool]) -> Rereads:
-    """Return the tables without the first one if the log has been read up to the end that followed its last chunk.
+    """Record the end of the log after the last chunk of the first table; remove the table once the log is read to it.
 
     Args:
         rereads: The tables; all chunks of the first one were read.
@@ -178,7 +171,7 @@ class RereadChunks:
 
     _tables: Chunks
     planned_at: str = field(default="", init=False)
-    """Log position at which the last chunks were planned. The log is read on before the next chunks."""
+    """Log position at which the last chunks were planned. More of the log is read before the next chunks."""
 
     _of: str = field(default="", init=False)
     _chunks: Chunks | None = field(default=None, init=False)
@@ -200,7 +193,7 @@ class RereadChunks:
         return taken, reread.planned(len(taken), start)
 
     def progress(self, rereads: Rereads, captured: int) -> SnapshotProgress:
-        """Return the progress of the tables, as that of the snapshot; ``captured`` is the number of all tables."""
+        """Return the progress of the tables in the form of a snapshot's; ``captured`` is the number of all tables."""
         listed = tuple(map(self._progress_of, rereads))[:MOST_TABLES]
         return SnapshotProgress(
             tables=captured,

@@ -26,10 +26,7 @@ class Observed:
     """Start of the log that the server retains for the slot; ``None`` without a slot."""
 
     def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
-        """Return the observations with the end of the log after a poll.
-
-        ``starts_now`` is True if the job has just started at the end of the log.
-        """
+        """Add the end of the log after a poll. ``starts_now`` is True if the job has just started at that position."""
         position = Lsn.parse(state.log)
         times = self.times
         if times is None:

@@ -38,11 +38,7 @@ class Mark:
 
     @classmethod
     def from_record(cls, record: Any) -> "Mark":
-        """Return the mark from JSON values.
-
-        Raises:
-            StoredValueError: The values do not represent a mark.
-        """
+        """Return the mark from JSON values; raise ``StoredValueError`` if the values are invalid."""
         if not isinstance(record, list) or len(record) != 4:
             raise StoredValueError(f"{ascii(record)[:60]} is not a mark")
         table, order, high, snapshot = record
@@ -128,8 +124,9 @@ class Capture:
     """Tables that are read again while the log is read."""
 
     ending: int | None = None
-    """Transactions before the position ``log`` may be invisible until all transactions with lower ids have ended; 0 if
-    all of them are visible, ``None`` if that is unknown. Only used while a table is read again."""
+    """Transaction ID below which all transactions must end before new snapshots contain everything before ``log``; 0 if
+    they already do, ``None`` if that is unknown. Only used while a table is read again.
+    """
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -233,11 +230,7 @@ class Capture:
         return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed, rereads=rereads)
 
     def requested(self, table: str) -> "Capture":
-        """Add a table that is read again.
-
-        Raises:
-            UsageError: The table is being read again already.
-        """
+        """Add a table that is read again; raise ``UsageError`` if it is already being read again."""
         rereads = rereading.requested(self.rereads, table)
         return evolve(self, rereads=rereads, ending=self.ending if self.rereads else None)
 

@@ -43,13 +43,13 @@ class Visibility(Protocol):
     """Transactions that new snapshots of the server contain."""
 
     def new_id(self) -> int:
-        """Return the id of a new transaction, which is above the ids of all open ones."""
+        """Return the ID of a new transaction, which is higher than the IDs of all open ones."""
 
     def ended(self) -> int:
-        """Return the id below which all transactions have ended."""
+        """Return the ID below which all transactions have ended."""
 
     def is_readable(self, table: str) -> bool:
-        """Return True if a table can be read with its present columns."""
+        """Return True if a table can be read with its current columns."""
 
 
 @define
@@ -85,7 +85,7 @@ class Planner:
             visibility: The transactions that new snapshots contain.
 
         Raises:
-            SourceError: A table is read again, and the job was resumed with an end.
+            SourceError: A table is to be read again, but the resumed job is bounded.
         """
         require_endless(state.rereads, is_endless=self._reads_log and not self._stops)
         if state.chunks.table < self._tables:

@@ -311,13 +311,13 @@ class RangeReader:
 
 
 def _commit(batch: ChangeBatch, number: int) -> Commit:
-    """Return a transaction of a batch, which has consecutive ones."""
+    """Return the transaction with a number. A batch contains consecutive transactions."""
     found = batch.transactions[number - batch.transactions[0].number]
     return Commit(_EPOCH_MS + found.time_us // 1000, found.commit_lsn.padded)
 
 
 def _xids(batch: ChangeBatch, changes: TableChanges) -> npt.NDArray[np.uint32]:
-    """Return the id of the transaction of each row."""
+    """Return the ID of the transaction of each row."""
     numbers = np.array([each.number for each in batch.transactions], np.int64)
     xids = np.array([each.xid for each in batch.transactions], np.uint32)
     found: npt.NDArray[np.uint32] = xids[np.searchsorted(numbers, changes.transactions)]

@@ -68,7 +68,7 @@ def requested(
 
 
 def partially_logged(connection: Any, table: TableName) -> Sequence[str]:
-    """Return the table and the partitions of it with updates that the log may contain without unchanged values.
+    """Return the table and its partitions, as far as the log may omit unchanged values from updated rows.
 
     Large values that are added later are logged together with their row.
     """

@@ -249,15 +249,15 @@ def timeline(connection: Any) -> int:
 
 
 def identity(connection: Any) -> dict[str, Any]:
-    """Return the identity of the server, as the state of a job contains it."""
+    """Return the identity of the server for the state of a job."""
     return {"server": system_id(connection), "timeline": timeline(connection)}
 
 
 def require_same_server(connection: Any, address: Address, identifier: str, former_timeline: int) -> int:
-    """Return the timeline of the server, or the one of a cursor if the server is a standby.
+    """Return the timeline of the server, or ``former_timeline`` if the server is a standby.
 
     Raises:
-        SourceChangedError: The server is not the one of the cursor, or is a promoted standby of it.
+        SourceChangedError: The job started on another server, or on one that a promoted standby has replaced.
     """
     server, now = system_id(connection), timeline(connection)
     if former_timeline and now not in (0, former_timeline) and server == identifier:

@@ -161,7 +161,7 @@ class PostgresCdcSource(Source):
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
+        """Return the schemas of the rows after the cursor."""
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))

@@ -68,7 +68,7 @@ class Captured:
     """True if the key is the primary key of the table; False if it is configured."""
 
     is_readable: bool = True
-    """False if these are the columns of the log, and the table has other ones."""
+    """False if these are the columns in the log, which differ from the current columns of the table."""
 
     @cached_property
     def name(self) -> str:

@@ -24,21 +24,21 @@ class ServerVisibility:
     """The transactions that new snapshots of a server contain."""
 
     connection: Any = field(repr=False)
-    """A connection of psycopg in autocommit mode."""
+    """A psycopg connection in autocommit mode."""
 
     tables: Sequence[Captured] = field(repr=False)
     """The captured tables."""
 
     def new_id(self) -> int:
-        """Return the id of a new transaction, which is above the ids of all open ones."""
+        """Return the ID of a new transaction, which is higher than the IDs of all open ones."""
         return int(run(self.connection, _NEW_ID)[0][0])
 
     def ended(self) -> int:
-        """Return the id below which all transactions have ended."""
+        """Return the ID below which all transactions have ended."""
         return current_mark(self.connection).xmin
 
     def is_readable(self, table: str) -> bool:
-        """Return True if a table can be read with its present columns."""
+        """Return True if a table can be read with its current columns."""
         return any(each.name == table and each.is_readable for each in self.tables)
 
 
@@ -52,8 +52,8 @@ def become_visible(
     """Wait until new snapshots contain committed transactions; return False if that takes too long.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
-        ids: Their 32-bit ids.
+        connection: A psycopg connection in autocommit mode.
+        ids: 32-bit IDs of the transactions.
         patience_s: Maximum time to wait, in seconds.
         clock: Returns the time in seconds.
     """

@@ -78,7 +78,7 @@ class TableChanges:
     """Log position of the message of each row."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """Boolean matrix with a row per layout and a column per table column; True if the message contains the column."""
+    """Columns that messages contain: a boolean matrix with one row per distinct set and one column per table column."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
     """Index in ``layouts`` for each row."""

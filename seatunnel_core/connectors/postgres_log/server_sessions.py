@@ -49,7 +49,7 @@ class Session:
 
 
 def session(connection: Any, pid: int) -> Session:
-    """Return the session of a server process; if it has ended, a session with the process ID only."""
+    """Return the session of a server process. If it has ended, only the process ID is known."""
     found = run(connection, _SESSION, (pid,))
     return Session(*found[0]) if found else Session(pid, "", "")
 
