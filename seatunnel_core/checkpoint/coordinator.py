@@ -335,7 +335,10 @@ class Coordinator:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop after a last checkpoint, within a bounded time; end at once if the pipeline is not running yet."""
+        """Stop after a last checkpoint, within a bounded time and even without a checkpoint interval.
+
+        A pipeline that is not running yet ends at once. A pipeline with a pending final checkpoint finishes instead.
+        """
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
             return
@@ -364,7 +367,10 @@ class Coordinator:
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
-        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline."""
+        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline.
+
+        A pipeline that is ending rejects the request.
+        """
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is already ending")
             return

@@ -55,7 +55,11 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file, as HOCON if its extension is unknown; raise ``ConfigError`` on failure."""
+    """Read, parse and resolve a file; raise ``ConfigError`` if this fails.
+
+    The file extension determines the format: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL,
+    everything else is HOCON.
+    """
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 
 
