@@ -1,7 +1,4 @@
-"""Conversion of JSON objects to rows, with notes about dropped values.
-
-Dropped values are those that the contract discards or, with declared columns, keys without a column.
-"""
+"""Conversion of JSON objects to rows, with notes about values that the contract discards and keys without a column."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

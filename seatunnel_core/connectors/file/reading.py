@@ -49,10 +49,7 @@ class FileReading:
     def read(
         self, file: OpenFile, body: Mapping[str, Any], context: ReadContext, folders: Mapping[str, str | None]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a split, with the columns of ``wanted``.
-
-        The value of a declared partition column, from ``folders``, replaces missing values and null.
-        """
+        """Yield the rows of a split with the columns of ``wanted``. Partition values in ``folders`` replace nulls."""
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
         absent = self._absent(wanted, folders, file.version.path)

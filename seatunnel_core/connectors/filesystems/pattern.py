@@ -227,10 +227,7 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if a file name matches one part of a pattern.
-
-    A wildcard matches neither a leading dot nor the names that engines write next to their data.
-    """
+    """Return True if a file name matches a part of a pattern. Wildcards match no leading dot and no engine's file."""
     if not _MAGIC.search(pattern):
         return pattern == name
     if name.startswith(".") and not pattern.startswith("."):

@@ -85,10 +85,7 @@ class RowIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def kept(self, rows: pa.RecordBatch, window: Window, before: set[str], context: ReadContext) -> pa.RecordBatch:
-        """Return the rows that belong to this job.
-
-        The digests of ``rows`` are added to ``before``. Repeated rows are noted in ``context``.
-        """
+        """Return this job's rows. Add the digests of ``rows`` to ``before``, and note repeated rows in ``context``."""
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
 
     def chosen(

@@ -84,10 +84,7 @@ VERSION = Option("version", STRING, required=True, doc="API version, a date such
 def _source(
     name: str, doc: str, *own: Option[Any], headers: Mapping[str, _Header], example: str, base: type = ServiceSource
 ) -> type[ServiceSource]:
-    """Create the source class for a service.
-
-    ``headers`` are required by the service, and ``own`` are options of this service only.
-    """
+    """Create the source class for a service that requires ``headers``; ``own`` are options of this service only."""
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)
     members = {"identifier": name, "declared": declared, "credentials": credentials, "headers": headers}

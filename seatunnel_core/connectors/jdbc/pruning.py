@@ -36,11 +36,7 @@ def require_key_of(
 def target_of_keys(
     collecting: JdbcReplacement, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> Target:
-    """Return the target for keys; create and commit the table that collects them, unless it exists.
-
-    Raises:
-        SinkError: As ``require_key_of``, or another sink of the job collects rows for the same table.
-    """
+    """Return the target for keys; create and commit the table that collects them, unless it exists."""
     dialect = collecting.database
     require_key_of(dialect, connection, path, schema, names)
     place, key = collecting.place(path), tuple(names.values())
@@ -55,10 +51,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys, in which strings compare as in the target.
-
-    All columns form its primary key: without an index, several databases would compare each row with all keys.
-    """
+    """Return the statement that creates a table of keys, which are its primary key and compare as in the target."""
     table, lines = dialect.table(connection, path), []
     for column in columns:
         have = None if table is None else table.column(column.name)

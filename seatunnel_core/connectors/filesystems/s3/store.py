@@ -77,10 +77,7 @@ class S3Store(ObjectStore):
         return client_of(self.configuration, connect)
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
-        """Send a request about a key, and retry it while the failure may be temporary.
-
-        There are few retries until the first response, because the address may be wrong and the user is waiting.
-        """
+        """Send a request about a key; retry temporary failures, but only a few times before the first response."""
         from seatunnel_core.clients.s3.answers import translated
 
         def asked(client: Any) -> Answer:
