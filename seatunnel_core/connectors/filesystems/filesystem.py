@@ -15,7 +15,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.filesystems.marked_staging import MarkedStaging
 from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, Walk, all_of, fixed_part, patterns
 
@@ -76,6 +76,12 @@ class OpenFile(ABC):
     @abstractmethod
     def check(self) -> None:
         """Raise ``SourceChangedError`` if the file is no longer the listed version."""
+
+    def changed(self, how: str) -> SourceChangedError:
+        """Return the error for a file that is no longer the listed version."""
+        return SourceChangedError(
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read its current content"
+        )
 
     @abstractmethod
     def close(self) -> None:

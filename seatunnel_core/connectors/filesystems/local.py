@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connectors.filesystems.filesystem import (
     Entry,
     FileSystem,
@@ -207,7 +207,7 @@ class LocalOpenFile(OpenFile):
         stream = pa.OSFile(os.fsencode(self.version.path), "rb")
         # The path is opened again, and may have become another file.
         if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
-            raise self._changed("another file replaced it")
+            raise self.changed("another file replaced it")
         stream.seek(start)
         return stream
 
@@ -223,14 +223,9 @@ class LocalOpenFile(OpenFile):
     def check(self) -> None:
         now, then = os.fstat(self._descriptor), self.version
         if not stat.S_ISREG(now.st_mode):
-            raise self._changed("it is no longer a file")
+            raise self.changed("it is no longer a file")
         if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
-            raise self._changed(f"it was modified ({then.size} bytes when listed, {now.st_size} now)")
-
-    def _changed(self, how: str) -> SourceChangedError:
-        return SourceChangedError(
-            f"{self.version.path} changed after it was listed: {how}; start a new job to read its current content"
-        )
+            raise self.changed(f"it was modified ({then.size} bytes when listed, {now.st_size} now)")
 
     def close(self) -> None:
         os.close(self._descriptor)

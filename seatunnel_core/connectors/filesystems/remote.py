@@ -1,7 +1,4 @@
-"""Base classes of remote file systems, which are listed by folder and read in byte ranges.
-
-Paths are URLs, such as ``sftp://host/data/a.csv``, so that messages include the server.
-"""
+"""Base classes of remote file systems, which are listed by folder and read in byte ranges. Their paths are URLs."""
 
 import errno
 import io
@@ -16,7 +13,7 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from seatunnel_core.connector_api.errors import SourceChangedError, UsageError
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.connectors.filesystems.pattern import has_wildcards
 
@@ -110,12 +107,6 @@ class RemoteOpenFile(OpenFile):
     def is_same(self, now: FileVersion) -> bool:
         """Return True if the file still has the listed content."""
         return now == self.version
-
-    def changed(self, how: str) -> SourceChangedError:
-        """Return the error for a file that is no longer the listed version."""
-        return SourceChangedError(
-            f"{self.version.path} changed after it was listed: {how}; start a new job to read its current content"
-        )
 
 
 class CopiedOutput(StagedOutput):
