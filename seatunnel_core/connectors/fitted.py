@@ -97,7 +97,7 @@ class _Level:
     """Names of columns, or of the fields of a nested row."""
 
     names: Mapping[str, "_Level | None"]
-    """Names, each with the nested level if its values are rows or lists of rows."""
+    """Names, each with a nested level if its values are rows or lists of rows."""
 
     lowered: Mapping[str, str]
 

@@ -24,7 +24,7 @@ class _Shared:
     """State of a file, shared by the threads of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
-    """Held during a transaction."""
+    """Lock that is held during a transaction."""
 
     waiting: set[int] = field(factory=set)
     """IDs of the threads that wait for the lock."""
@@ -49,7 +49,7 @@ class _Shared:
 
 _files: dict[str, _Shared] = {}
 _entering = threading.Lock()
-"""Guards access to ``_files``."""
+"""Lock for access to ``_files``."""
 
 _ORDER = "preserve_insertion_order"
 
@@ -113,7 +113,7 @@ class Database:
         return shared.opened.cursor()
 
     def _stays_open(self, shared: _Shared) -> bool:
-        """Make the directory entry of the log durable, and return True if the file stays open for the next thread."""
+        """Return True if the file stays open for the next thread, after making its write-ahead log's name durable."""
         if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)

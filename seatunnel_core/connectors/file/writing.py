@@ -90,7 +90,7 @@ class FileSinkWriter(SinkWriter):
         return self._layout.written(schema)
 
     def _parts(self, batch: Batch) -> Iterator[tuple[Destination, pa.Schema, pa.RecordBatch]]:
-        """Yield, for each file, its folder and name pattern, its columns, and its rows in the form for the format."""
+        """Yield the destination, the columns and the prepared rows for each file."""
         chosen = self._columns[batch.table]
         folder, expression = self._destinations[batch.table]
         if not self._layout.partition_by:

@@ -37,7 +37,7 @@ class MarkedStaging(ABC):
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return the reason why a staged file may be unpublished; empty if its staging folder is the prepared one."""
+        """Return the reason why a staged file may be unpublished; empty if its staging folder is still prepared."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

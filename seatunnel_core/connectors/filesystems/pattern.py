@@ -30,9 +30,11 @@ _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 
 
 MatchState = frozenset[tuple[int, bool]]
-"""State of a match in one folder: pairs of the index of the next name in the pattern, and a flag. The flag is True
-if the name of a parent folder starts with ``_`` and is not matched by a name in the pattern. In such a folder
-only files of a sink are data, because a sink names its folders after values."""
+"""State of a match in one folder: pairs of the index of the next name in the pattern, and a flag.
+
+The flag is True if the name of a parent folder starts with ``_`` and no name in the pattern matches it. In these
+folders only files of a sink are data, because a sink names its folders after values.
+"""
 
 
 @frozen

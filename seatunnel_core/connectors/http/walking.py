@@ -32,7 +32,7 @@ class Walk:
     """Request without page parameters."""
 
     context: ReadContext | None = None
-    """Receives notes about pages with fewer than ``batch_size`` rows; ``None`` during planning."""
+    """Context for notes about pages with fewer than ``batch_size`` rows; ``None`` during planning."""
 
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
         """Yield the results of ``page`` for the pages from ``first`` to ``last``, or to the service's last page."""

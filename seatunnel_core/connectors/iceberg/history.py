@@ -45,7 +45,7 @@ def identity(
 
 
 def identity_of(table: "Table") -> str:
-    """Return the UUID of a table; empty if its metadata has none, in which case pyiceberg would generate one."""
+    """Return the UUID of a table; empty if its metadata has none. pyiceberg would then generate one."""
     return str(table.metadata.table_uuid) if "table_uuid" in table.metadata.model_fields_set else ""
 
 

@@ -25,7 +25,7 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""Message parts before and after an inserted row, and before and after a deleted row. An update is two messages."""
+"""Text of a message before and after the row, for inserted and for deleted rows. An update is two messages."""
 
 
 @frozen(kw_only=True)

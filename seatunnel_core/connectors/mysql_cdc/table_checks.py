@@ -1,4 +1,4 @@
-"""Checks and locks of tables whose changes may be missing in the log."""
+"""Checks and locks of tables with changes that the log may lack."""
 
 import re
 import time

@@ -21,7 +21,7 @@ WITH RECURSIVE tree AS (
 SELECT NOT EXISTS (SELECT 1 FROM tree WHERE tree.oid = {relation}::regclass)
     OR EXISTS (SELECT 1 FROM tree WHERE tree.relfilenode <> pg_catalog.pg_relation_filenode(tree.oid))
 """
-"""Returns True if the files of the table or of a partition differ from those in the snapshot.
+"""Query that returns True if the files of the table or of a partition differ from those in the snapshot.
 
 ALTER TABLE and TRUNCATE rewrite tables into new files, in which older snapshots find no rows.
 """

@@ -102,7 +102,7 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks without a mark, and chunks read after the first of them, in planning order."""
+    """Planned chunks without a mark, and the chunks after the first of them that were already read, in plan order."""
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
     until: str = ""

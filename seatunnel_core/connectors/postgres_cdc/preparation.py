@@ -23,7 +23,7 @@ PATIENCE_S = 1.0
 """Maximum time to wait for the slot in one step, in seconds."""
 
 _NEW_ID = "SELECT pg_catalog.txid_current()"
-"""Returns the ID of a new transaction, which is higher than the IDs of all open ones, unlike ``xmax`` of a snapshot."""
+"""Query for the ID of a new transaction, which is above the IDs of all open ones, unlike a snapshot's ``xmax``."""
 
 
 @frozen(kw_only=True)

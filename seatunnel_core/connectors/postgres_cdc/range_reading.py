@@ -41,7 +41,7 @@ _MIXED = (
 
 @frozen(kw_only=True)
 class LogRange:
-    """A log range that contains all transactions committed in it."""
+    """A log range, which contains the transactions with commits in the range."""
 
     start: Lsn
     end: Lsn

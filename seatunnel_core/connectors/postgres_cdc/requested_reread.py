@@ -23,8 +23,9 @@ WITH RECURSIVE tree AS (
 SELECT c.oid::regclass::text FROM tree c
  WHERE c.relreplident <> 'f' AND c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0
 """
-"""Returns the table and partitions with values that are stored separately (TOAST), which the log of an update omits if
-they did not change, unless the replica identity is FULL."""
+"""Query for the table and the partitions with values that are stored separately (TOAST). Unless the replica identity is
+FULL, the log of an update omits these values if they did not change.
+"""
 
 
 def requested(

@@ -41,7 +41,7 @@ _COMMIT = """
 SELECT pg_catalog.set_config('synchronous_commit', 'local', true),
        pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')
 """
-"""Commits a transaction durably, with a message that no reader requests."""
+"""Statement that commits a transaction durably, by a message that no reader requests."""
 
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),

@@ -46,7 +46,7 @@ SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a
         WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
   FROM tree c
 """
-"""Lists the replica identities of the table and of its partitions; the server uses all of them."""
+"""Query for the replica identities of the table and of its partitions; the server uses all of them."""
 
 
 @frozen(kw_only=True)

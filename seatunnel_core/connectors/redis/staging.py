@@ -30,7 +30,7 @@ if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return {'lost', t
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
 return {'done'}
 """
-"""Record the epoch as the newest one, unless the known epoch is below ``prepared_in`` or is newer."""
+"""Script that records the epoch, unless the recorded one is below ``prepared_in`` or newer than this one."""
 
 STAGE = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -39,7 +39,7 @@ redis.call('SADD', KEYS[1] .. 'staged', ARGV[2])
 redis.call('RPUSH', KEYS[1] .. 'rows:' .. ARGV[2], unpack(ARGV, 3))
 return {'done'}
 """
-"""Append commands to the list with the given name."""
+"""Script that appends commands to the list with the given name."""
 
 PUBLISH = """
 local known, total = redis.call('GET', KEYS[1] .. 'epoch') or '0', tonumber(ARGV[3])
@@ -67,7 +67,7 @@ if done < left then return result end
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Execute and remove commands of a list, given its name, the number of its commands, and the keys' time to live.
+"""Script that executes and removes commands of a list, given its name and length, and the keys' time to live.
 
 The first ``ARGV[5]`` commands, which the client has already executed, are only removed. The others are executed up to
 ``ARGV[6]``, so that the server can serve other clients between calls. If a command fails, the script removes the
@@ -95,7 +95,7 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Remove lists and records of epochs below the two limits, except for given IDs, and return the removed lists."""
+"""Script that removes lists and records of epochs below two limits, except for given IDs, and counts the lists."""
 
 MOST = 1_000
 """Maximum number of commands in a request. The server serves no other client during a request."""

@@ -37,7 +37,7 @@ def moment_pattern(time_format: str) -> str:
 
 
 _ID = "A-Za-z0-9._-"
-"""Characters of job IDs. ``job`` is also the end of ``another-job``, whose files belong to a different job."""
+"""Characters of job IDs. ``job`` is also the end of ``another-job``, an ID of a different job."""
 
 
 def own_beginning(expression: str, time_format: str) -> str:

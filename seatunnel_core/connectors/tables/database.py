@@ -144,7 +144,7 @@ class TableDatabase(ABC):
         raise NotImplementedError(f"{self.name} does not compare whole rows")
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
-        """Return FROM and WHERE for the rows of a table whose ``value`` is in the column ``name`` of a SELECT."""
+        """Return FROM and WHERE for the rows of a table with a ``value`` in the column ``name`` of a SELECT."""
         return f"FROM {table} WHERE {value} IN (SELECT {name} FROM ({select}) AS seatunnel_some)"
 
     def delete_matching(self, table: str) -> str:

@@ -110,7 +110,7 @@ class FileCommit:
         self._run([database.drop_temporary(NUMBERED)])
 
     def _last_rows(self, table: str, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
-        """Yield the SELECT of the last row of each key; several if a later one depends on rows of an earlier one."""
+        """Yield SELECTs of the last row of each key: several if later rows depend on rows of an earlier SELECT."""
         publishing, database, first = self.publishing, self.publishing.database, parts[0]
         if not any(part.has_absent for part in parts):
             yield last(database, source, parts)

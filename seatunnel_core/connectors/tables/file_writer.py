@@ -51,7 +51,7 @@ class TableFileWriter(SinkWriter):
         self._style = style_of(Options(_STYLE, of_files.SINK_OPTIONS))
         self._open: dict[tuple[Any, ...], _Open] = {}
         self._in_update: dict[str, bool] = {}
-        """True for tables whose last row is one before an update."""
+        """True for tables in which the last row is one before an update."""
 
         self._bytes = 0
         staging.require(context.epoch)

@@ -25,7 +25,7 @@ def taken_over(who: str, epoch: int | None, own: int) -> str:
 
 
 def committed_before(who: str, where: str, committable: str) -> str:
-    """Return the message for a first commit that the target already records as committed."""
+    """Return the message for a committable that is already recorded as committed although this is its first commit."""
     return f"{who}: {where} records {committable} as committed before its first commit: another job may use this ID"
 
 
@@ -51,13 +51,13 @@ def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
 
 
 def missing_table(named: str, mode: str) -> str:
-    """Return the message for a table that does not exist and must not be created."""
+    """Return the message for a missing table that must not be created."""
     instead = "create it, or set CREATE_SCHEMA_WHEN_NOT_EXIST"
     return f"the table {named} does not exist, and schema_save_mode is {mode}; {instead}"
 
 
 def not_empty(named: str) -> str:
-    """Return the message for a table that must be empty but is not."""
+    """Return the message for a table with rows that must be empty."""
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"

@@ -52,7 +52,7 @@ class JsonLinesReader:
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows between two byte offsets, each a line end, or the start or end of the file."""
+        """Yield the rows between two byte offsets, which are line boundaries or the start or end of the file."""
         # Called for errors only, because it reads all lines before the range.
         lines_before_start = cache(lambda: self._lines_to(start))
         convert = exact_converter if self.fitting is not None else self._converter

@@ -45,7 +45,7 @@ _CAST = {
 """DuckDB types without an equivalent in rows, with the cast type and its Arrow type. All others become strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with some unrepresentable values, with the expression to read such values and the Arrow type."""
+"""Types with some unrepresentable values, with the expression to read a column and its Arrow type."""
 
 
 class DuckDB(Dialect):

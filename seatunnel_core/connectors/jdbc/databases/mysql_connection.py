@@ -1,4 +1,4 @@
-"""Connections of PyMySQL that skip unnecessary work."""
+"""PyMySQL connections without unnecessary setup."""
 
 import ssl
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Formatting of doubles in JSON documents like MySQL."""
+"""Formatting of doubles as in MySQL's JSON documents."""
 
 _MOST_POINT = 15
 """Maximum number of digits before the decimal point, and of zeros after it, without an exponent."""

@@ -58,7 +58,7 @@ class DelimitedReader:
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows between two byte offsets, each a line end, or the start or end of the file."""
+        """Yield the rows between two byte offsets, which are line boundaries or the start or end of the file."""
         done = 0
         if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns.
             yield from self._careful(start, end, done)
