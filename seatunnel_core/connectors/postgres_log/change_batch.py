@@ -115,7 +115,7 @@ class EmittedMessage:
     """A logical message that a client wrote to the log."""
 
     number: int
-    """Position among the rows: before the row with the same number in ``TableChanges.numbers``."""
+    """Number that orders the message among rows: it precedes the row with this number in ``TableChanges.numbers``."""
 
     transaction: Transaction | None
     """Transaction of the message; ``None`` for a non-transactional message."""

@@ -31,7 +31,7 @@ class DriverState:
 
 
 class TableSink(AddingSink, SupportsSaveMode):
-    """A sink with write modes and save modes. Its pickle omits the options and the driver's state."""
+    """A sink with write modes and save modes. The options and the driver's state are not pickled."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     defers_save_mode = True

@@ -29,7 +29,7 @@ _IMAGE = "seatunnel_image"
 def require_matchable(
     named: str, schema: TableSchema, table: Sequence[TableColumn], written: Sequence[str], keys: Sequence[Sequence[str]]
 ) -> None:
-    """Raise ``SinkError`` if whole rows cannot be matched in an existing table, because of a key or of other columns.
+    """Raise ``SinkError`` if whole rows cannot be matched in an existing table, because of its key or its columns.
 
     ``written`` are the columns of the table that the rows have; ``keys`` are the columns of each unique key of the
     table.
