@@ -201,8 +201,7 @@ class DltRows:
         if meta is not None:
             raise SourceError(
                 f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "
-                "changes its columns, but here a resource has only one table; yield such items from a separate "
-                "resource"
+                "changes its columns, but here a resource has only one table; yield such items from a separate resource"
             )
         return item
 

@@ -23,8 +23,7 @@ SCHEMA_SAMPLE = Option(
     unit="rows",
     doc=(
         "For json without schema: number of rows from which columns and types are inferred. For files, the first rows "
-        "of each file; by default all rows. For other sources, the first rows; by default there is one column, "
-        "content."
+        "of each file; by default all rows. For other sources, the first rows; by default there is one column, content."
     ),
 )
 SCHEMA_CONTRACT = Option(

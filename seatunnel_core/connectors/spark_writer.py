@@ -300,9 +300,8 @@ class ParquetStager(SinkWriter):
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
             raise RowError(
-                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a DataFrame has "
-                "only inserted ones; select the rows to keep with"
-                " the FilterRowKind transform"
+                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a DataFrame has only "
+                "inserted ones; select the rows to keep with the FilterRowKind transform"
             )
         try:
             self._file.write_batch(batch.rows)
@@ -335,9 +334,8 @@ class ParquetStager(SinkWriter):
 def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
     if not columns.equals(schema.columns):
         raise SinkError(
-            f"the table {schema.table} has different columns than an earlier table, but all rows of this sink go "
-            "into one target; make the columns equal, or use"
-            " a sink for each table"
+            f"the table {schema.table} has different columns than an earlier table, but all rows of this sink go into "
+            "one target; make the columns equal, or use a sink for each table"
         )
 
 

@@ -155,9 +155,8 @@ class WriteMode:
             return
         if not key:
             raise SinkError(
-                f"option 'write_mode': the rows of {schema.table} have no key to merge them by; set "
-                f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the key columns"
-                f"{self.without_key}"
+                f"option 'write_mode': the rows of {schema.table} have no key to merge them by; set merge_key = "
+                f"[{schema.columns.names[0] if schema.columns.names else 'id'}], or the key columns{self.without_key}"
             )
         require_columns(MERGE_KEY.key, key, schema)
         _require_single(MERGE_KEY.key, key, schema)

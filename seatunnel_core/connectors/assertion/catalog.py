@@ -168,8 +168,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     if identifier.get("catalog_name") is not None:
         raise ValueError(
             "table_identifier_rule: catalog_name cannot be compared, because tables of this engine are not in a "
-            "catalog. "
-            "Remove it; table compares the table's name"
+            "catalog. Remove it; table compares the table's name"
         )
     return CatalogRule(
         table=None if identifier.get("table") is None else str(identifier["table"]),

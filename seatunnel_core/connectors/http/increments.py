@@ -222,9 +222,8 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
 def _refuse_others(content: Content, paging: Paging | None) -> None:
     if not content.has_columns:
         raise UsageError(
-            "option 'incremental': the types of the column and the key are unknown: declare schema, as in "
-            "schema { fields { id = bigint, updated_at = timestamp_tz } }, or set schema_sample = 1000 to "
-            "infer the columns"
+            "option 'incremental': the types of the column and the key are unknown: declare schema, as in schema { "
+            "fields { id = bigint, updated_at = timestamp_tz } }, or set schema_sample = 1000 to infer the columns"
         )
     if paging is not None and paging.last:
         raise UsageError(

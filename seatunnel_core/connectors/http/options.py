@@ -183,9 +183,8 @@ PLACEHOLDER = Option(
     BOOLEAN,
     default=False,
     doc=(
-        "True to replace the placeholder ${page}, or another name, in url, headers, params and body. If false, the "
-        "key of that name in params, a JSON body or headers gets the value; if no such key exists, it is added to "
-        "params."
+        "True to replace the placeholder ${page}, or another name, in url, headers, params and body. If false, the key "
+        "of that name in params, a JSON body or headers gets the value; if no such key exists, it is added to params."
     ),
 )
 PAGEING = Option(
@@ -228,10 +227,9 @@ BAD_ROWS = Option(
 )
 
 INCREMENTAL = incremental_option(
-    "Read only rows added or changed since the last job of this name. `column` of `schema` increases with "
-    "each new or changed row. `start` is where the first job begins, `lag` the maximum delay of a late row, "
-    "`key` the columns that identify a row, `param` the request parameter for the lower bound. `nulls = "
-    "SKIP` skips rows without a value.",
+    "Read only rows added or changed since the last job of this name. `column` of `schema` increases with each new or "
+    "changed row. `start` is where the first job begins, `lag` the maximum delay of a late row, `key` the columns that "
+    "identify a row, `param` the request parameter for the lower bound. `nulls = SKIP` skips rows without a value.",
     "param",
 )
 

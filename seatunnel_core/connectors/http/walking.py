@@ -77,8 +77,7 @@ class Walk:
                 return None
             failure = SourceError(
                 f"{error}. It was requested because page {number} has fewer rows than batch_size = "
-                f"{self.paging.rows:,}; if that page is the last one, set total_page_size or "
-                "has_more_response_field"
+                f"{self.paging.rows:,}; if that page is the last one, set total_page_size or has_more_response_field"
             )
             failure.retryable = True
             raise failure from error

@@ -327,9 +327,8 @@ def _mode(options: Options) -> WriteMode:
     upserts = options[opt.UPSERT]
     if upserts and options[WRITE_MODE] not in (None, "merge"):
         raise UsageError(
-            f"option {opt.UPSERT.key!r}: it means write_mode = merge, but write_mode is {options[WRITE_MODE]}; "
-            "remove one of the two"
-            ""
+            f"option {opt.UPSERT.key!r}: it means write_mode = merge, but write_mode is {options[WRITE_MODE]}; remove "
+            "one of the two"
         )
     return write_mode_of(options, default="merge" if upserts else "append")
 

@@ -168,9 +168,8 @@ class JdbcSource(Source, Incremental):
             return
         if restored or self._begun:
             _log.warning(
-                "the Jdbc source continues with a newer state of %s: rows that changed since the job started "
-                "may be missing or duplicated, if they moved between a split read before the change and one read "
-                "after it",
+                "the Jdbc source continues with a newer state of %s: rows that changed since the job started may be "
+                "missing or duplicated, if they moved between a split read before the change and one read after it",
                 self._dialect.address,
             )
         self._begun = True

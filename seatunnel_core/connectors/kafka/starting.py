@@ -208,9 +208,8 @@ class Starting:
         if not first <= asked[place] <= end:
             whose = f"of group {self.group}" if self.mode == "group_offsets" else "in start_mode.offsets"
             raise SourceError(
-                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} "
-                f"{whose} does not exist: offsets are {first} to {end - 1}; write another offset, or "
-                "start_mode = earliest"
+                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} {whose} does "
+                f"not exist: offsets are {first} to {end - 1}; write another offset, or start_mode = earliest"
             )
         return asked[place]
 

@@ -304,9 +304,8 @@ class RangeReader:
             seen = self._marks(connection, number)
             if seen is None or not seen.of_all_chunks(truncation.transaction.xid):
                 raise SourceError(
-                    f"TRUNCATE of {self._tables[number].name} at the log position "
-                    f"{truncation.transaction.commit_lsn} is not supported; use DELETE, or truncate the target and "
-                    "start a new job"
+                    f"TRUNCATE of {self._tables[number].name} at the log position {truncation.transaction.commit_lsn} "
+                    "is not supported; use DELETE, or truncate the target and start a new job"
                 )
 
 

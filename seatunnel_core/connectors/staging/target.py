@@ -132,10 +132,9 @@ class Target:
 
     def _lost(self, folder: str) -> str:
         return (
-            f"{self.who}: the staging folder {folder} no longer exists: {self.root} was moved, removed or "
-            "replaced, or its disk is not mounted. Nothing is written to another folder of that name. Restore it "
-            "and resume the job"
-            ", or start a new job"
+            f"{self.who}: the staging folder {folder} no longer exists: {self.root} was moved, removed or replaced, or "
+            "its disk is not mounted. Nothing is written to another folder of that name. Restore it and resume the "
+            "job, or start a new job"
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:

@@ -199,9 +199,8 @@ class AbsentValues:
         kind, number, absent = self._engine
         begins = f"{kind} = 0 OR {self._moved} OR ({kind} = 2 AND seatunnel_own = 3)"
         rows = (
-            f"SELECT seatunnel_numbered.*, CASE WHEN {self._moved} THEN 1 ELSE 0 END AS seatunnel_moved, "
-            f"CASE WHEN {begins} THEN 1 ELSE 0 END AS seatunnel_begins FROM ({self._numbered(condition)}) AS "
-            "seatunnel_numbered"
+            f"SELECT seatunnel_numbered.*, CASE WHEN {self._moved} THEN 1 ELSE 0 END AS seatunnel_moved, CASE WHEN "
+            f"{begins} THEN 1 ELSE 0 END AS seatunnel_begins FROM ({self._numbered(condition)}) AS seatunnel_numbered"
         )
         rows = (
             f"SELECT seatunnel_lives.*, sum(seatunnel_begins) {self._by_key()} AS seatunnel_life, row_number() "

@@ -60,9 +60,8 @@ class TableFileWriter(SinkWriter):
         target = self._tables[batch.table]
         if not target.has_changes and not batch.inserts_only:
             raise RowError(
-                f"{self._staging.who}: {batch.table} has updated or deleted rows, but this sink only adds rows; "
-                "set write_mode = merge, or select rows with"
-                " the FilterRowKind transform"
+                f"{self._staging.who}: {batch.table} has updated or deleted rows, but this sink only adds rows; set "
+                "write_mode = merge, or select rows with the FilterRowKind transform"
             )
         if target.whole:
             is_open = self._in_update.get(batch.table, False)

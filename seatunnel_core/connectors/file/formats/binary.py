@@ -159,9 +159,8 @@ class BinarySinkWriter(SinkWriter):
         if part != copy.parts or data is None or copy.finished:
             found = "data is null" if data is None else f"partIndex is {part}, expected {copy.expected}"
             raise RowError(
-                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive once and in "
-                "order: use no transform that removes or reorders them, and no two files with the same "
-                "relativePath"
+                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive once and in order: use "
+                "no transform that removes or reorders them, and no two files with the same relativePath"
             )
         copy.output.stream.write(data)
         copy.parts += 1

@@ -201,9 +201,8 @@ class JsonLines(TextRanges):
             whole.unite(Shape.of(body))
         if not whole.kinds:
             raise SourceError(
-                f"{self.options[opt.PATH]}: no line is a JSON object, so the columns cannot be inferred; "
-                "write each object on one line, for example with jq -c '.[]' for a list, or jq -c . for "
-                "other JSON"
+                f"{self.options[opt.PATH]}: no line is a JSON object, so the columns cannot be inferred; write each "
+                "object on one line, for example with jq -c '.[]' for a list, or jq -c . for other JSON"
             )
         return self._identified(whole.columns())
 
