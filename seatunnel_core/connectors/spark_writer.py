@@ -76,7 +76,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""Targets that this process created, as job, process number and target of the save mode."""
+"""Job, process number and save-mode target of each target that this process created."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 

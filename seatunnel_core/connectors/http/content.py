@@ -278,7 +278,7 @@ class Content:
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
-        """Return a row for each match of the paths' last ``[*]``. Paths without it have one value for all rows."""
+        """Return a row for each match of the last ``[*]`` in the paths. Other paths have one value for all rows."""
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
         for name, path in self.fields.items():

@@ -1,4 +1,4 @@
-"""Divide a table or a query into splits at bounds of its split column, from the smallest to the largest.
+"""Division of a table or a query into splits at bounds of its split column, from the smallest to the largest.
 
 A split contains the rows from one bound up to, but not including, the next. The first and the last split are
 open-ended, so that rows added later belong to one of them; rows with null in the split column are in the first.

@@ -1,4 +1,4 @@
-"""Publish staged files in one transaction per commit, which also records the committables.
+"""Publication of staged files in one transaction per commit, which also records the committables.
 
 The database itself holds the records of the engine until the job has ended::
 

@@ -1,4 +1,4 @@
-"""Apply ``data_save_mode`` and ``schema_save_mode`` to existing tables before the first row."""
+"""``data_save_mode`` and ``schema_save_mode`` of existing tables before the first row."""
 
 from typing import Any
 
