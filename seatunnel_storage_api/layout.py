@@ -180,10 +180,6 @@ def pipelines(blobs: Iterable[Blob], where: Callable[[str], str]) -> dict[tuple[
 _key = operator.attrgetter("key")
 
 
-def _owner(key: str) -> tuple[str, int] | None:
-    return _owner_of_folder(key.rpartition("/")[0])
-
-
 @functools.lru_cache(maxsize=1024)
 def _owner_of_folder(folder: str) -> tuple[str, int] | None:
     parts = folder.split("/")
@@ -259,7 +255,7 @@ def job_of(key: str) -> str | None:
     job_id, _, rest = key.partition("/")
     if not _JOB_ID.fullmatch(job_id):
         return None
-    checkpoint = _owner(key) is not None and rest.endswith(".ckpt")
+    checkpoint = _owner_of_folder(key.rpartition("/")[0]) is not None and rest.endswith(".ckpt")
     return job_id if checkpoint or manifest_version(key) is not None or is_attachment(key) else None
 
 

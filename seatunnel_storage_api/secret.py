@@ -23,8 +23,7 @@ HIDDEN = "***"
 """Replacement for a secret in all output."""
 
 SHORTEST_MASKED = 4
-"""Minimum length of a masked secret, in characters. Masking a shorter one would reveal it: it occurs by chance in most
-strings."""
+"""Minimum length of a masked secret, in characters. A shorter one occurs by chance, and masking it would reveal it."""
 
 
 class Resolved(str):
@@ -46,8 +45,7 @@ _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
-"""Pattern of the name in an assignment. Matches start only at a word boundary, so that long strings take linear time.
-"""
+"""Pattern of the name in an assignment. Matches start at word boundaries only, so long strings take linear time."""
 
 _FILE = "file:///"
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")

@@ -317,8 +317,7 @@ class RowsCommitted(Command):
     rows: int
     bytes: int
     total_rows: int
-    """Number of rows that this sink has committed since the first start of the pipeline, including earlier processes.
-    """
+    """Number of rows that this sink has committed since the first start of the pipeline, in all processes."""
 
 
 @frozen(kw_only=True)

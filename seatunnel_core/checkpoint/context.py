@@ -25,8 +25,7 @@ class PipelineContext:
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
-        """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base.
-        """
+        """True if the job has vertices that the base lacks. They start even if the pipeline had finished there."""
 
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None

@@ -34,8 +34,7 @@ class SnapshotProgress(Stored):
     tables_done: int
     chunks_done: int
     listed: tuple[TableProgress, ...] = stored_fields.added(())
-    """At most ``MOST_TABLES`` tables: first those being read, then waiting ones, then others; none once all are done.
-    """
+    """At most ``MOST_TABLES`` tables: those being read, then waiting ones, then others; none once all are done."""
 
     @property
     def is_done(self) -> bool:

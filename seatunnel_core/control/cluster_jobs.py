@@ -99,7 +99,7 @@ class JobView:
     """Time of submission as ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
 
     finished: str = ""
-    """End of the job in the same format; empty until then."""
+    """End of the job, in the format of ``created``; empty until then."""
 
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
     """Warnings about rows and files while the job ran."""

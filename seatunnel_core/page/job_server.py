@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_value(200, {"jobId": run.job_id, **({"name": name} if name else {})})
 
     def _allowed_path(self) -> str | None:
-        """Return the path of a request with this server as host and origin; reject other requests and return ``None``.
+        """Return the path of the request if its host and origin are this server; else reject it and return ``None``.
 
         This prevents DNS rebinding: the page of another site sends its own name as host or origin.
         """

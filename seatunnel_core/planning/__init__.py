@@ -1,4 +1,1 @@
-"""Planning of a job: options, schemas, guarantees, operator chains, and ``--check``.
-
-Planning moves no rows and writes no checkpoints.
-"""
+"""Planning of a job, without moving rows: options, schemas, guarantees, operator chains, and ``--check``."""

@@ -71,7 +71,8 @@ def chains_of(
     Raises:
         TransformError, SinkError: As for ``chain_of``; or a query combines rows of an unbounded input.
     """
-    groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
+    joined = (pipeline.roots(each.name) for each in pipeline.transforms if joins(pipeline, each))
+    groups = _groups([{source.name} for source in pipeline.sources], joined)
     while True:
         chains = [_chain(pipeline, group, enumerations, job_id, frame_plan) for group in groups]
         across = {step.name: step.across for chain in chains for step in chain.steps if step.across}
@@ -79,7 +80,7 @@ def chains_of(
             refuse_across(pipeline, name, clause)
         wider = _groups(groups, [pipeline.roots(name) for name in across])
         if len(wider) == len(groups):
-            return tuple(_as_query(each, enumerations) if _is_query(each) else each for each in chains)
+            return tuple(_as_query(each, enumerations) for each in chains)
         groups = wider
 
 
@@ -110,10 +111,6 @@ def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
         if isinstance(each.transform, DataFrameTransform) and each.transform.scope != UNIT
     ]
     return _groups([{source.name} for source in pipeline.sources], (pipeline.roots(name) for name in frames))
-
-
-def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
-    return [pipeline.roots(each.name) for each in pipeline.transforms if joins(pipeline, each)]
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
@@ -152,11 +149,9 @@ def _chain(
     return evolve(chain, steps=tuple(steps))
 
 
-def _is_query(chain: OperatorChain) -> bool:
-    return any(step.across for step in chain.steps)
-
-
 def _as_query(chain: OperatorChain, enumerations: Mapping[str, Enumeration]) -> OperatorChain:
+    if not any(step.across for step in chain.steps):
+        return chain
     return evolve(chain, splits={reader.name: enumerations[reader.name].splits for reader in chain.readers})
 
 

@@ -72,7 +72,7 @@ class PipelineView(stored_fields.Stored):
     """Message of the failure that ended the pipeline, or empty."""
 
     code: str = ""
-    """Code of that error, for ``seatunnel help CODE``, or empty."""
+    """Code of the error in ``failure``, for ``seatunnel help CODE``, or empty."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
     """Messages about targets that already had rows when this job added some. File names may not be valid UTF-8."""
@@ -123,7 +123,7 @@ class JobReport:
     """Failure of the job itself, not of its pipelines, or empty."""
 
     code: str = ""
-    """Code of that error, or empty."""
+    """Code of the error in ``failure``, or empty."""
 
     warnings: tuple[str, ...] = ()
     """Warnings about the job and its pipelines."""

@@ -30,8 +30,7 @@ class TableSchema:
     """Columns and identity of a table."""
 
     table: str
-    """Path of the table, ``database.schema.table`` as far as known; ``"default"`` if the job does not name the
-    table."""
+    """Path of the table, ``database.schema.table`` as far as known; ``"default"`` if the job does not name it."""
 
     columns: pa.Schema
     """Columns with Arrow types; see ``rows/types.py`` for SeaTunnel's names. The metadata of a field contains the

@@ -89,12 +89,9 @@ class JobPipelines:
                 )
         return ""
 
-    def _request(self, planned: PlannedPipeline) -> RestoreRequest:
-        return self.claim.restores.get(planned.id, RestoreRequest())
-
     def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
         topology, limits = topology_of(planned), Limits().within(self.checkpoints.interval_ms)
-        asked = self._request(planned)
+        asked = self.claim.restores.get(planned.id, RestoreRequest())
         restore = asked.of_process(since=self.claim.epoch_minimum(0), is_restored=self.restored)
 
         def protocol(restarts: int) -> PipelineProtocol:

@@ -58,7 +58,7 @@ class PipelineIO:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine. Otherwise, it is verified that they access the same targets."""
+    """True if tasks run on this machine. If not, ``prepare_sinks`` checks that they access the same targets."""
 
     settled_below: int = 0
     """Epoch below which all output is published: the job had ended and removed its staging folders."""

@@ -97,7 +97,7 @@ class Rereads:
                 each.answer("")
 
     def close(self, reason: str, *, unsaved: bool = True) -> None:
-        """Reject all further requests and those that no poll has received; ``unsaved``: also those without checkpoint.
+        """Reject new requests and those that no poll has received; with ``unsaved``, also those in no checkpoint.
 
         After a request to stop, polls that are still in progress do not change the state any more.
         """

@@ -32,10 +32,7 @@ class Reservation:
 
 
 class SlotService:
-    """Slots of a process, granted to its jobs in the order of arrival.
-
-    A job gets as many free slots as it can use, and at least one.
-    """
+    """Slots of a process, granted to its jobs in order of arrival: as many as are free and useful, at least one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -227,10 +227,7 @@ class SparkBackend:
         return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return the output schema of a DataFrame transform, and whether it combines rows, without reading data.
-
-        ``arriving`` contains the schemas of its inputs by input name.
-        """
+        """Return the output schema of a DataFrame transform for its inputs, and whether it combines rows."""
         return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:

@@ -18,10 +18,7 @@ _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f
 
 
 class JavaMetrics:
-    """Reads all metrics of a JVM in one request.
-
-    Spark's metrics library provides the gauges as JSON, so a hundred values cost about as much as one.
-    """
+    """Reads all metrics of a JVM in one request: Spark's metrics library provides the gauges as JSON."""
 
     def __init__(self, context: "SparkContext") -> None:
         assert context._jvm is not None

@@ -117,7 +117,7 @@ class Candidate(Generic[T]):
     """True if it only shares a batch with units of its pipeline, because its previous batch was lost or overdue."""
 
     alone: bool = False
-    """True if it must run alone: its previous batch had units of a single pipeline, or it takes the DataFrame path."""
+    """True if it must run alone: a batch of its pipeline only was lost or overdue, or it takes the DataFrame path."""
 
     waits: bool = False
     """True if it is read in a thread, concurrently with other units."""

@@ -146,8 +146,7 @@ class Ledger:
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """First epoch of each source in this process: only units restored by it may have begun in an earlier process.
-        """
+        """First epoch of each source in this process. Only units that it restored may have begun in an earlier one."""
 
     def begins_again(self, order: Order) -> bool:
         """Record that a unit begins. Return True if it may have begun before."""

@@ -16,7 +16,7 @@ TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
 
 
 def handed_over(path: str) -> bool:
-    """Request a replacement parent from the template. Return True after that parent has ended, False without a fork."""
+    """Let the template fork a replacement parent. Return True after it has ended, and False if none was forked."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known which process handles it
     try:
         return _handed_over(path)

@@ -198,7 +198,7 @@ class _Kind:
     made: type[ValueRule]
     keys: Mapping[str, OptionType[Any]] = field(factory=dict)
     needed: tuple[str, ...] = ()
-    """Keys; at least one must be set."""
+    """Alternative keys; at least one must be set."""
 
 
 _KINDS = {

@@ -25,8 +25,7 @@ class StorageFixtures(ABC):
     """Three fixtures that the author of a storage supplies, and fixtures derived from them."""
 
     backend: str = ""
-    """Name of the tested storage in the table of promises, such as ``"S3 (MinIO)"``; by default, the name of the
-    class."""
+    """Name of the tested storage in the table of promises, such as ``"S3 (MinIO)"``; by default, the class's name."""
 
     backend_version: str = ""
     """Versions of server and client. A class-scoped fixture that queries the server may set this on the class."""

@@ -35,8 +35,7 @@ _LOOKED_AT = 100
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
-"""File systems that sync files without a name. Until 2025, Btrfs did not log them, so a crash could leave an empty
-file."""
+"""File systems that sync files without a name. Until 2025, Btrfs did not, so a crash could leave an empty file."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
 """Errors of file systems without nameless files; a job's folder may be a link to another file system."""

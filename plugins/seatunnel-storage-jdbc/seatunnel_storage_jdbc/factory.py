@@ -56,10 +56,7 @@ class JdbcStorageFactory(CheckpointStorageFactory):
 
 
 def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
-    """Return the database for the keys ``url``, ``user`` and ``password``, without connecting to it.
-
-    ``answer_s`` is the timeout of a connection attempt and of a response, in seconds.
-    """
+    """Return the database for the keys ``url``, ``user`` and ``password``, without connecting to it."""
     address = address_of(configuration)
     try:
         from seatunnel_storage_jdbc.database import Database

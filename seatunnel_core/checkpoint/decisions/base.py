@@ -44,16 +44,15 @@ class RestoreRequest:
     """True to drop the state of sources and sinks that were removed from the job."""
 
     drops_staged: bool = False
-    """True to drop output that is staged in the checkpoint of a savepoint: it is already published, or is read again.
-    """
+    """True to drop output that is staged in the checkpoint of a savepoint: it is published already, or read again."""
 
     saved: frozenset[str] = frozenset()
     """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
     because it was applied after the restored checkpoint."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Differences between earlier options of each sink and the current ones, oldest first: the first epoch of the
-    earlier options, and a description (empty if they are equal)."""
+    """Earlier options of each sink, oldest first: their first epoch, and how they differ from the current ones (empty
+    if they are equal)."""
 
     requires_known: bool = False
     """True if the restored checkpoint must contain all output that is published according to the targets."""
@@ -219,7 +218,7 @@ def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> C
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """Return the live checkpoint ``ref``, or its savepoint if it has one: starting from ``ref`` would orphan that."""
+    """Return the live checkpoint ``ref``, or its savepoint, which a start from ``ref`` would orphan."""
     found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
     return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from seatunnel_core.checkpoint.state.topology import Topology
-from seatunnel_core.checkpoint.state.vertex_state import TaskState, VertexStates
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.work.retraction import Retraction
 
 
@@ -15,12 +15,11 @@ def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_ep
             epoch=epoch,
             base_epoch=base_epoch,
             next_units={ordinal: task.next_unit for ordinal, task in tasks.items()},
-            in_flight={ordinal: _running_again(task) for ordinal, task in tasks.items()},
+            in_flight={
+                ordinal: frozenset(held.unit.number for held in task.units if held.committables is None)
+                for ordinal, task in tasks.items()
+            },
             named=frozenset(committable.id for committable in states.committables_for(sink.name)),
         )
         for sink in topology.sinks
     }
-
-
-def _running_again(task: TaskState) -> frozenset[int]:
-    return frozenset(held.unit.number for held in task.units if held.committables is None)

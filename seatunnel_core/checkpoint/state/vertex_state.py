@@ -86,8 +86,7 @@ class SinkState(Stored):
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target, or 0. A later start rejects a target without traces of that epoch
-    (R8)."""
+    """Newest epoch known to have prepared the target, or 0. A target without traces of it is rejected later (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
@@ -96,8 +95,7 @@ class SinkState(Stored):
     """Committed rows per table, if the committables count them."""
 
     published_to: Mapping[str, str] = may_lack(factory=dict, omitted=True)
-    """Tables to which rows were published, with their identities if known. A later start does not recreate them (R8).
-    """
+    """Tables to which rows were published, with their identities if known. They are never created again (R8)."""
 
 
 VertexState = SourceState | TaskState | SinkState

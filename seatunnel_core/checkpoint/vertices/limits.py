@@ -13,11 +13,10 @@ class Limits:
     target_unit_rows: int = 5_000_000
 
     smallest_unit_bytes: int = 4 * 1024 * 1024
-    """Minimum size of a unit if a source has little data, which is divided into smaller units for its parallel readers.
-    """
+    """Minimum size of the units into which the data of a small source is divided for its parallel readers."""
 
     units_per_reader: int = 4
-    """Number of such smaller units per parallel reader, so that the readers finish at about the same time."""
+    """Number of units per parallel reader of a small source, so that the readers finish at about the same time."""
 
     credits_per_source: int = 256
     """Maximum number of splits of one source in flight: emitted and not yet forwarded (R3)."""
@@ -48,7 +47,7 @@ class Limits:
     a checkpoint only commits finished units, so units must be able to finish within the interval."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """Minimum of that limit, because a file sink writes at least one file per unit."""
+    """Minimum of the resulting size limit, because a file sink writes at least one file per unit."""
 
     def within(self, interval_ms: int | None) -> "Limits":
         """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""

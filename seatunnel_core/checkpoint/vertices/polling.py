@@ -50,10 +50,7 @@ class Polling:
         return 0
 
     def found(self, event: Found, go_on: Callable[[], None]) -> int:
-        """Record the result of a poll, and call ``go_on`` after the requested delay.
-
-        Return the number of facts to drop, because the new cursor contains them or the source has ended.
-        """
+        """Record the result of a poll, call ``go_on`` after its delay, and return the number of facts to drop."""
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory

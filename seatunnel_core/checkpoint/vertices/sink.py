@@ -83,8 +83,7 @@ class SinkVertex:
         """Number of committables published in this process."""
 
         self._unpublished: deque[tuple[int, int]] = deque()
-        """Completed checkpoints with unpublished output, each with the value of ``_published`` after its publication.
-        """
+        """Completed checkpoints with unpublished output, each with the value of ``_published`` once it is published."""
 
         self._pressure = (False, False)
         self._since_ms = 0

@@ -120,7 +120,7 @@ class SourceVertex:
         self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
         memory = None if self._polling is None else self._polling.memory
         self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits), memory=memory)
-        self._ready()
+        self._coordinator.send(SourceReady(self.spec.name, len(event.splits)))
 
     def require_polling(self, event: Found | PollFailed) -> None:
         """Raise ``IllegalEventError`` unless ``event`` is the result of a poll, with splits numbered without gaps."""
@@ -192,9 +192,6 @@ class SourceVertex:
         """
         if facts:
             self._task.send(FactsAbsorbed(facts))
-
-    def _ready(self) -> None:
-        self._coordinator.send(SourceReady(self.spec.name, self.state.total or 0))
 
     def _begin(self) -> None:
         now_ms = self._since_ms = self._wiring.now_ms

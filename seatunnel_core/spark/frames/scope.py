@@ -241,7 +241,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of a Spark class without its package. Other names keep it, and so match no list here."""
+    """Return the name of a Spark class without its package. Names of other classes keep it, so no list has them."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

@@ -18,10 +18,7 @@ _CONNECT_S = 5.0
 
 
 def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
-    """Wait until a master responds at ``spark://HOST:PORT``, or at one of several comma-separated addresses.
-
-    Other forms of a master are not checked.
-    """
+    """Wait until a master responds at ``spark://HOST:PORT``, or at one of several comma-separated addresses."""
     if not master.startswith("spark://"):
         return
     deadline, is_logged = time.monotonic() + patience_s, False

@@ -23,8 +23,7 @@ MOST_DELETED_AT_ONCE = 1_000
 """Maximum number of keys in one delete request, according to S3."""
 
 _LARGE_BYTES = 2**20
-"""Size in bytes from which a body is sent without copying; a smaller body is copied into one packet with the headers.
-"""
+"""Size in bytes from which a body is sent without copying; a smaller one is copied into one packet with the headers."""
 
 _BLOCK_BYTES = 2**16
 

@@ -29,8 +29,7 @@ _PASSING = frozenset(
     {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}
     | {1290, 1836, 2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
 )
-"""Retryable errors: connection lost or refused, too many connections, shutdown, disk full, read-only, deadlock,
-timeouts."""
+"""Retryable errors: lost or refused connections, too many, shutdown, disk full, read-only, deadlock, timeouts."""
 
 
 class MySQL(Dialect):
