@@ -13,7 +13,6 @@ from seatunnel_core import stored
 from seatunnel_core.connectors.change_data import rereading
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.change_data.rereading import Rereads, rereads_of
-from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 
@@ -185,8 +184,3 @@ class Progress:
 
 def _position(cursor: Mapping[str, Any], key: str) -> LogPosition | None:
     return None if stored.member(cursor, key) is None else position_of(stored.text(cursor, key))
-
-
-def piece_of(chunk: WindowChunk) -> Piece:
-    """Return the bounds of a chunk for its SELECT."""
-    return Piece(order=chunk.order, low=chunk.low, high=chunk.high)
