@@ -1,4 +1,4 @@
-"""``data_save_mode`` and ``schema_save_mode`` of existing tables before the first row."""
+"""Save modes (``data_save_mode``, ``schema_save_mode``), applied to existing tables before the first row."""
 
 from typing import Any
 

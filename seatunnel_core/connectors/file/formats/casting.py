@@ -1,4 +1,4 @@
-"""Casts of values from typed files to the types of a table, without changing values.
+"""Casts of values from typed files to the types of a table. Values that would change are rejected.
 
 Arrow checks most casts itself; the others are cast back and compared. Only a declared type may drop a part of a value:
 a timestamp may become its date or its time of day.
