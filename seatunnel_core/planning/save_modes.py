@@ -14,8 +14,8 @@ def acted_before(
     """Return the sinks that must not apply their pending save modes, by pipeline.
 
     Another sink of the job wrote to their target in an earlier process, according to the previous manifest ``stored``.
-    ``states_of`` returns the latest states of a pipeline; ``None`` if there are none, and a string if they are damaged
-    or were replaced by those of a running engine.
+    ``states_of`` returns the latest states of a pipeline: ``None`` if there are none, and a message if they are damaged
+    or a running engine has replaced them.
     """
     acted: dict[int, frozenset[str]] = {}
     for target, sinks in _shared(job).items():

@@ -9,9 +9,9 @@ from attrs import field, frozen
 class Retraction:
     """Published output of a sink to roll back when its pipeline restores an earlier checkpoint, the base (rule R10).
 
-    Unit numbers are unique among live checkpoints, so the base determines which output is later: that of units in
-    flight, of units without a number in the base, and of newer epochs. Committables in the base are kept, because the
-    start publishes them.
+    Unit numbers are unique among live checkpoints, so the base determines which output is later: the output of units in
+    flight, of units that the base has not numbered yet, and of newer epochs. Committables in the base are kept, because
+    the start publishes them.
     """
 
     epoch: int
@@ -37,8 +37,8 @@ class Retraction:
     def misses(self, committable_id: str) -> bool:
         """Return True if a published committable proves that a checkpoint after the base existed and is missing.
 
-        This is so if a unit that the base does not contain as finished staged it in the base's epoch or later. Older
-        epochs prove nothing, because the user may have accepted their output in an earlier restore.
+        This is the case if it was staged in the base's epoch or later, by a unit that is not finished in the base.
+        Older epochs prove nothing, because the user may have accepted their output in an earlier restore.
         """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)
