@@ -213,7 +213,7 @@ def test_a_rule_that_removes_what_is_staged_is_said(
         made.prepare(sink_place(place()))
     finally:
         client.delete_bucket_lifecycle(Bucket=BUCKET)
-    assert "removes objects after 7 days: output staged for longer" in caplog.text
+    assert "removes objects after 7 days, so the staged output" in caplog.text
     assert f"Exclude s3://{BUCKET}{folder}/.seatunnel from the rule" in caplog.text
 
 

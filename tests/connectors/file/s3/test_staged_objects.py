@@ -179,7 +179,8 @@ def test_a_target_that_is_there_is_never_replaced(server: S3Server, folder: str)
     made, committable, key = staged_file(server, folder)
     server.client().put_object(Bucket=BUCKET, Key=key, Body=b"theirs")
     with pytest.raises(
-        CommitError, match=rf"s3://{BUCKET}/{key} already exists, but s3://{BUCKET}{folder}/\.seatunnel/.* has yet"
+        CommitError,
+        match=rf"s3://{BUCKET}/{key} already exists, but s3://{BUCKET}{folder}/\.seatunnel/.* has not been renamed",
     ):
         commit(made, [committable], place(), may_be_committed=True)
     assert server.client().get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"theirs"
