@@ -34,7 +34,7 @@ def test_orchestrators_need_no_spark() -> None:
 def test_airflow_knows_the_type_of_connection_and_can_try_it(nodes: list[Node], airflow: Player) -> None:
     assert nodes
     found = airflow.run(connection=True)
-    assert found == {"name": "SeaTunnel", "answers": True, "said": "a node of the cluster answers"}
+    assert found == {"name": "SeaTunnel", "answers": True, "said": "A node of the cluster responded"}
 
 
 @pytest.mark.parametrize("dag", ["copy", "copy_deferred"])
