@@ -38,8 +38,8 @@ def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] 
     found = _listening(control_folder(environment), job_id)
     if not found:
         raise UsageError(
-            f"the job {job_id} is not running as your user on this machine. `seatunnel -l` lists running jobs, "
-            "`seatunnel checkpoints list` stored ones"
+            f"the job {job_id} is not running as your user on this machine. `seatunnel -l` lists running jobs, and "
+            "`seatunnel checkpoints list` lists stored jobs"
         )
     answer = _ask(max(found, key=lambda path: stored.number(found[path], "manifest_version")), request, None)
     if answer is None:

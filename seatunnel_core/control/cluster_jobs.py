@@ -235,7 +235,9 @@ class ClusterJobs:
         try:
             return JobView.of(self._client.ask("GET", f"/job-info/{quote(job_id, safe='')}"))
         except StoredValueError as error:
-            raise PlatformError(f"the response about the job {job_id} is not from a node: {error}") from error
+            raise PlatformError(
+                f"the response about the job {job_id} did not come from a cluster node: {error}"
+            ) from error
 
     def take(self, submission: Submission) -> Taken:
         """Ensure that a job runs or has finished. It may already have been submitted with the same ID.

@@ -46,7 +46,7 @@ class Answer:
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
-            raise PlatformError(f"the response is not JSON, so it is not from a cluster node: {error}") from error
+            raise PlatformError(f"the response is not JSON, so it did not come from a cluster node: {error}") from error
 
     def message(self) -> str:
         """Return the message of an error response."""

@@ -45,7 +45,9 @@ class RestAddress:
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
         found = [_node(word.strip(), port, own_port) for word in words if word.strip()]
         if not found:
-            raise UsageError("no node of the cluster is given: use host:port, separated by commas")
+            raise UsageError(
+                "no node of the cluster is specified: use host:port, and separate several nodes with commas"
+            )
         schemes = {scheme for scheme, _ in found if scheme}
         if len(schemes) > 1:
             raise UsageError("some nodes have http:// and some https://: use the same for all")

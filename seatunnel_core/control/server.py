@@ -124,7 +124,7 @@ def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     except SeaTunnelError as error:
         return {"error": str(error)}
     except TimeoutError:
-        return {"error": "the request takes longer than the wait limit, and may still complete"}
+        return {"error": "the request is taking longer than the wait limit, and may still complete"}
     except Exception as error:
         logger.exception("internal error: the request %s failed", ascii(line[:200]))
         return {"error": f"a bug in the job's process; see its log: {type(error).__name__}: {error}"}

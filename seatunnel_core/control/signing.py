@@ -73,7 +73,7 @@ def read_secret(path: Path) -> Secret | None:
     if stat.S_IMODE(found.st_mode) & 0o077:
         raise UsageError(f"other users may read the cluster's secret: chmod 600 {path}")
     if len(text) < LEAST_SECRET:
-        raise UsageError(f"{path} holds {len(text)} characters; a secret must have at least {LEAST_SECRET}")
+        raise UsageError(f"{path} contains {len(text)} characters; a secret must have at least {LEAST_SECRET}")
     return Secret(text.encode())
 
 
@@ -144,7 +144,7 @@ class Authenticator:
     def _repetition(self, nonce: str) -> str | None:
         sender, _, number = nonce.partition("-")
         if not (number.isdecimal() and len(sender) <= _NAME_LENGTH and len(number) <= _NAME_LENGTH):
-            return "the request's nonce is not NAME-NUMBER"
+            return "the request's nonce does not have the form NAME-NUMBER"
         if int(number) <= self._last.get(sender, -1):
             return "the request has already been received"
         if sender not in self._last and len(self._last) >= _MOST_SENDERS:

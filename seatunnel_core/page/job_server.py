@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             run = self.server.run
             value = None if run.job is None else answer(path, query, run.job, run.metrics(), run.series)
             self._send_value(200, value) if value is not None else self._refuse(
-                404, f"a single job does not serve {path}"
+                404, f"the server of a single job does not have the path {path}"
             )
 
     def do_POST(self) -> None:
@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit() and int(length) <= LONGEST_BODY):
             self._refuse(413, f"a request must have a Content-Length of at most {LONGEST_BODY} bytes")
         elif path not in ("/stop-job", "/savepoint"):
-            self._refuse(404, f"a single job does not accept {path}")
+            self._refuse(404, f"the server of a single job does not accept POST requests to {path}")
         else:
             self._carry_out(path, self.rfile.read(int(length)))
 
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             block = stored.parse(body)
             if stored.text(block, "jobId") != run.job_id:
-                self._refuse(404, f"only the job {run.job_id} runs here")
+                self._refuse(404, f"this server knows only the job {run.job_id}")
                 return
             if path == "/savepoint" or block.get("isStopWithSavePoint"):
                 name = run.savepoint(None, stop=path == "/stop-job").name

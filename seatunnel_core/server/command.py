@@ -82,7 +82,7 @@ def node_parser() -> argparse.ArgumentParser:
     add(
         "--port",
         type=int,
-        help="member port, instead of the port in hazelcast.yaml; if it is taken, no other port is tried",
+        help="member port, instead of the port in hazelcast.yaml; if this port is taken, no other port is tried",
     )
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
         "regardless of http.enable-http")  # fmt: skip
@@ -231,7 +231,7 @@ def _page_of(pid: int) -> str:
 
 def _page_line(config: NodeConfig, page: str) -> str:
     if not page:
-        return "It serves no web page: seatunnel.yaml configures REST, and http.enable-http is not true."
+        return "The node serves no web page: seatunnel.yaml configures REST, and http.enable-http is not true."
     if config.http.login is None and config.secret is not None and config.http.port is None:
         return f"Web page: {page} (log in as {USER} with the password in {_config_folder(config) / PASSWORD_FILE})"
     return f"Web page: {page}"

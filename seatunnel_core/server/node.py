@@ -158,7 +158,7 @@ def _require_own_logs(config: NodeConfig) -> None:
 def _warn_of_readers(config: NodeConfig) -> None:
     """Warn about logs that other users can read or replace. Storages themselves warn about the state."""
     if config.logs.is_dir() and is_changeable_by_others(config.logs):
-        logger.warning("other users may replace logs in %s: make it a folder to which only this user can write, "
+        logger.warning("other users may replace logs in %s: make it a folder to which only your user can write, "
                        "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip
     logs = sorted(config.logs.iterdir()) if config.logs.is_dir() else []
     if accessible_to_others([config.logs]) and (found := accessible_to_others(logs)):

@@ -62,7 +62,10 @@ def test_a_refusal_is_what_the_node_says() -> None:
 def test_whom_nobody_answers_and_what_is_no_node_is_said() -> None:
     with pytest.raises(PlatformError, match=r"the cluster cannot be reached: 127\.0\.0\.1:1: Connection refused"):
         RestClient(RestAddress.of("127.0.0.1:1")).ask("GET", "/overview")
-    with rest_node(in_turn((200, b"<html>"))) as node, pytest.raises(PlatformError, match="not from a cluster node"):
+    with (
+        rest_node(in_turn((200, b"<html>"))) as node,
+        pytest.raises(PlatformError, match="did not come from a cluster node"),
+    ):
         RestClient(RestAddress.of(node.address)).ask("GET", "/overview")
     with rest_node(in_turn((200, {}))) as node, pytest.raises(PlatformError, match=r"SSL|record layer"):
         RestClient(RestAddress.of(f"https://{node.address}")).ask("GET", "/overview")

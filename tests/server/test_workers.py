@@ -172,7 +172,7 @@ def test_workers_alone_end_after_the_grace(tmp_path: Path) -> None:
         worker.start()
         assert worker.agent is not None
         assert worker.agent.wait(60) == 1
-        assert f"has reached no master of the cluster 'seatunnel' for 2 s, and ends; it tried: {master.address}" in (
+        assert f"has reached no master of the cluster 'seatunnel' for 2 s, and exits; it tried: {master.address}" in (
             worker.log()
         )
 

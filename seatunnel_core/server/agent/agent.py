@@ -108,7 +108,7 @@ class Agent(NodeAgent):
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
         if self.hosts.report() is None:
             raise RequestError(
-                "this node still searches for worker processes of an earlier agent: try again", status=503
+                "this node is still searching for worker processes of an earlier agent: try again", status=503
             )
         self.workers.joined(address, slots)
         return Welcome(

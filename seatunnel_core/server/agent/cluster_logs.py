@@ -33,7 +33,7 @@ class ClusterLogs:
     def require_node(self, node: str) -> str:
         """Return the address of a known node; raise ``RequestError`` for any other."""
         if node not in self.nodes():
-            raise RequestError(f"no node of this cluster is {node[:200]!a}", status=404)
+            raise RequestError(f"this cluster has no node {node[:200]!a}", status=404)
         return node
 
     async def own_files(self) -> list[LogFile]:

@@ -232,6 +232,6 @@ def _log(order: Order) -> None:
         case Open(member, _, job):
             logger.info("job %s gets a dedicated worker process on %s", job.job_id, member)
         case Kill(member, _, _, job_id):
-            logger.warning("job %s does not end: killing its worker process on %s", job_id, member)
+            logger.warning("job %s does not end after a stop request: killing its worker process on %s", job_id, member)
         case _:
             pass

@@ -77,7 +77,7 @@ class HostProcess:
             self.name, self.boot = stored.text(answer, "name"), stored.text(answer, "boot")
             self.term = stored.number(answer, "term")
         except (HostError, StoredValueError) as error:
-            logger.warning("killing a worker process of an earlier agent that does not respond: %s", error)
+            logger.warning("killing a worker process of an earlier agent, because it does not respond: %s", error)
             self.kill()
             return False
         logger.info("adopted worker process %d of an earlier agent", pid)
@@ -119,14 +119,16 @@ class HostProcess:
             self._forget()
             return None
         if self._leaving_since is not None and self._clock() - self._leaving_since > LEAVE_S:
-            logger.warning("killing worker process %d: it did not end in time", self.pid)
+            logger.warning("killing worker process %d, because it did not end in time", self.pid)
             self.kill()
             return None
         if self._path is None:
             self._path = host_sockets(self._config.cluster, self._address).get(self.pid)
             if self._path is None:
                 if self._clock() - self._started_at > STARTING_S:
-                    logger.warning("killing worker process %d: it does not listen after %.0f s", self.pid, STARTING_S)
+                    logger.warning(
+                        "killing worker process %d, because it is not listening after %.0f s", self.pid, STARTING_S
+                    )
                     self.on_end(self.boot)
                     self.kill()
                 return None

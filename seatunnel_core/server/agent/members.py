@@ -105,7 +105,7 @@ class Members:
                     block = {"term": self.term, "orders": some, "as_of": as_of}
                     await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
         except (StoredValueError, SeaTunnelError, ValueError, OSError) as error:
-            logger.warning("member %s did not carry out an order: %s", address, error)
+            logger.warning("member %s did not execute a command: %s", address, error)
         finally:
             link.told()
             self._on_news()

@@ -58,7 +58,9 @@ class NodeAgent:
         raise self._not_for_this_node()
 
     def _not_for_this_node(self) -> RequestError:
-        return RequestError(f"{self.address} is a {self.config.role.value} node: send this to a master", status=503)
+        return RequestError(
+            f"{self.address} is a {self.config.role.value} node: send this request to a master", status=503
+        )
 
     def leader(self) -> str:
         """Return the address of the leader known to this node; empty if there is none."""

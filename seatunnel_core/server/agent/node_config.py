@@ -229,7 +229,7 @@ def _read_files(
     for warning in (*engine.warnings, *problems.warnings):
         logger.warning("%s", warning)
     if cluster.attributes and not role.leads:
-        logger.warning("member-attributes have no effect on this %s: tag_filter selects masters", role.value)
+        logger.warning("member-attributes have no effect on this %s: tag_filter selects only masters", role.value)
     return _Files(
         role=role,
         engine=engine,
@@ -288,8 +288,9 @@ def _servers_of(zookeeper: str) -> list[str]:
 def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, role: MemberRole) -> None:
     if role in (MemberRole.MASTER, MemberRole.WORKER) and secret is None:
         raise UsageError(
-            f"a node with role {role.value} needs the cluster's secret, {path}: Spark's processes authenticate with "
-            "it. Create it with `seatunnel-cluster --make-secret`, and copy it to all nodes and clients"
+            f"a node with role {role.value} needs the cluster's secret, {path}, because Spark's processes "
+            "authenticate with it. Create the secret with `seatunnel-cluster --make-secret`, and copy it to all "
+            "nodes and clients"
         )
     away = [each for each in hosts if not is_loopback(each)]
     if away and secret is None:
@@ -305,7 +306,8 @@ def _require_own_address(host: str, role: MemberRole) -> None:
     if role in (MemberRole.MASTER, MemberRole.WORKER) and not is_own(host, family_wanted=socket.AF_INET):
         raise UsageError(
             f"a node of the role {role.value} has the address {host}, which is not an IPv4 address of this machine: "
-            "Spark's processes on it could not listen there. Set cluster.instance-host in seatunnel.yaml to one"
+            "Spark's processes on the node could not listen there. Set cluster.instance-host in seatunnel.yaml to "
+            "an IPv4 address of this machine"
         )
 
 
@@ -317,14 +319,14 @@ def _timing(stated: _Stated) -> Timing:
     interval_s, timeout_s = stated[cluster_options.HEART_BEAT_INTERVAL], stated[cluster_options.HEART_BEAT_TIMEOUT]
     if timeout_s <= interval_s:
         raise UsageError(
-            f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader "
-            "would be replaced before its next heartbeat. Set a timeout that is at least twice as long"
+            f"leader-race.heart-beat-timeout is {timeout_s} s and heart-beat-interval is {interval_s} s, so a "
+            "leader would be replaced before its next heartbeat. Set a timeout that is at least twice the interval"
         )
     beat_s = min(float(interval_s), timeout_s / 5)
     if beat_s < interval_s:
         logger.info(
-            "heartbeats are sent every %.1f s: a leader that cannot store a heartbeat for half the timeout "
-            "stops acting",
+            "heartbeats are sent every %.1f s: a leader that cannot store a heartbeat for half the timeout stops "
+            "leading",
             beat_s,
         )
     return Timing(beat_s=beat_s, timeout_s=float(timeout_s), look_s=beat_s / 2)

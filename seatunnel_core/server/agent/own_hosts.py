@@ -233,7 +233,7 @@ class OwnHosts:
         """Check and record the term of a leader's request; raise ``HostError`` if a newer term is known."""
         newest = max(self._term, self._seen_term())
         if term < newest:
-            raise HostError(f"an order of term {term} is rejected: a node leads in term {newest}")
+            raise HostError(f"a command of term {term} is rejected, because a node leads in the newer term {newest}")
         self._term = term
 
     def require_fresh(self, as_of: float) -> None:
@@ -243,7 +243,9 @@ class OwnHosts:
         """
         age_s, most_s = time.monotonic() - as_of, self._config.timing.timeout_s
         if age_s > most_s:
-            raise HostError(f"an order is rejected: it was decided {age_s:.1f} s ago and reached this node too late")
+            raise HostError(
+                f"a command is rejected, because it was issued {age_s:.1f} s ago and reached this node too late"
+            )
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         """Execute orders of a leader. When this returns, ``report`` shows their effects.

@@ -39,8 +39,8 @@ class UserRequests:
         def put() -> JobRecord:
             if problem := state.problem(record.job_id):
                 raise RequestError(
-                    f"cannot read the record of job {record.job_id} in the cluster's state: {problem}. Nothing "
-                    "was submitted, so that it is not overwritten; another job id is free",
+                    f"cannot read the record of job {record.job_id} in the cluster's state: {problem}. Nothing was "
+                    "submitted, so that the record is not overwritten; use another job id",
                     status=409,
                     reason="job_id_in_use",
                 )

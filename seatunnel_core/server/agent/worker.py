@@ -136,7 +136,7 @@ class WorkerAgent(NodeAgent):
         tried = ", ".join((*self._joined.known(), *self._joined.others())[:10]) or "no other member is configured"
         return (
             f"this {self.config.role.value} node ({self.address}) has reached no master of the cluster "
-            f"{self.config.cluster!r} for {self.config.worker_grace_s:.0f} s, and ends; it tried: {tried}"
+            f"{self.config.cluster!r} for {self.config.worker_grace_s:.0f} s, and exits; it tried: {tried}"
         )
 
     async def _search(self) -> None:

@@ -75,12 +75,12 @@ class Planner(LimitedRequests):
             await self.close()
             if is_repeated or not had_run:
                 logger.error("the planning process ended; its output is above")
-                raise RequestError("planning failed, as the node's log shows", status=500, reason="bug")
+                raise RequestError("planning failed: see the node's log", status=500, reason="bug")
         try:
             return stored.parse(line)
         except StoredValueError as error:
             await self.close()
-            raise RequestError("planning failed, as the node's log shows", status=500, reason="bug") from error
+            raise RequestError("planning failed: see the node's log", status=500, reason="bug") from error
 
     async def _exchange(self, request: bytes) -> bytes:
         """Return the response line to a request; empty if the process ended."""

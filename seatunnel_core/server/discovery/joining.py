@@ -85,8 +85,8 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     if here.alone or there.alone:
         one = here if here.alone else there
         return (
-            f"cluster.leader-race.enabled is false on {one.address}, so no other node may lead: leave it out, or stop "
-            f"{there.address}"
+            f"cluster.leader-race.enabled is false on {one.address}, so no other node may lead: remove this option, "
+            f"or stop {there.address}"
         )
     if (here.beat_s, here.timeout_s) != (there.beat_s, there.timeout_s):
         return (
@@ -97,7 +97,7 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     if here.storages != there.storages:
         has, lacks = (here, there) if len(here.storages) > len(there.storages) else (there, here)
         return (
-            f"{has.address} stores the state in the location of a map: block in hazelcast.yaml or of metadata-url, but "
+            f"{has.address} stores the state where a map: block in hazelcast.yaml or metadata-url specifies, but "
             f"{lacks.address} has neither: copy the same files to all nodes"
         )
     return None
@@ -261,7 +261,7 @@ class Joining:
             else:
                 answer[name] = ""
                 where = "nowhere" if probe is None else probe.where
-                logger.warning("the node %s cannot join this cluster: its %s is not in %s", writer, name, where)
+                logger.warning("the node %s cannot join this cluster: its %s was not found in %s", writer, name, where)
         return answer
 
 
@@ -271,9 +271,9 @@ def _one_has_no_secret(has: str, lacks: str) -> str:
 
 def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) -> str:
     return (
-        f"{reader} cannot read what {writer} writes, so this node and {other} do not share a storage, and would be two "
-        f"clusters. This node uses {probe.where}, from {probe.setting}: configure a storage that all nodes reach: a "
-        "shared folder, HDFS, S3, OSS, or a database"
+        f"{reader} cannot read what {writer} writes, so this node and {other} do not share a storage, and would "
+        f"form two clusters. This node uses {probe.where}, from {probe.setting}: configure a storage that all nodes "
+        "can reach, such as a shared folder, HDFS, S3, OSS, or a database"
     )
 
 

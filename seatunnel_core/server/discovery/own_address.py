@@ -49,7 +49,7 @@ def own_host(
     source = next(filter(None, map(_source_towards, away)), None)
     if source is None:
         return LOOPBACK
-    logger.info("this machine is not among the listed members: others must be able to reach it as %s", source)
+    logger.info("this machine is not among the listed members: other nodes must be able to reach it as %s", source)
     return source
 
 

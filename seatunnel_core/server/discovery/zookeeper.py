@@ -91,7 +91,9 @@ class Register:
         self._thread.start()
         answered = self._named.wait(FIRST_S)
         if not answered:
-            logger.warning("ZooKeeper does not respond: this node continues with the members known from elsewhere")
+            logger.warning(
+                "ZooKeeper does not respond: this node continues with the members that it knows from other sources"
+            )
         return answered
 
     def close(self) -> None:

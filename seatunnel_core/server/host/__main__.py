@@ -128,7 +128,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--address", required=True)
     parser.add_argument("--engine-config", type=Path)
     parser.add_argument(
-        "--name", default="", help="job ID of a dedicated process, which reads the record of this job first"
+        "--name", default="", help="job ID of a dedicated process, which first reads the record of this job"
     )
     parser.add_argument("--boot", required=True)
     parser.add_argument("--slots", type=int, required=True)

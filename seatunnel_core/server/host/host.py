@@ -96,9 +96,9 @@ class Host:
         """Check and record the term of a request. Raise HostError if it is lower than an earlier term."""
         term = stored.number(request, "term")
         if term < self._term:
-            raise HostError(f"an order of term {term} is rejected: a leader of term {self._term} has sent orders")
+            raise HostError(f"a command of term {term} is rejected: a leader of term {self._term} has sent commands")
         if term > self._term:
-            logger.info("orders now come from term %d", term)
+            logger.info("commands now come from term %d", term)
         self._term = term
         self._heard_at = self._clock()
 

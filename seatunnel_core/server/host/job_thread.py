@@ -248,7 +248,7 @@ class JobThread:
         finally:
             storage.close()
         if self.record.restore and not self.record.fresh and not found:
-            raise UsageError(f"no job {self.record.job_id} in the checkpoint storage to resume from")
+            raise UsageError(f"there is no job {self.record.job_id} in the checkpoint storage to resume from")
         return found
 
     def _state_of(self, report: JobReport) -> JobState:

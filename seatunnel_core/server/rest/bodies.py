@@ -15,7 +15,7 @@ def require_one_length(request: Request) -> None:
     """Reject a request with two length headers. A proxy may have used the other one (request smuggling)."""
     if "content-length" in request.headers and "transfer-encoding" in request.headers:
         raise RequestError(
-            "the request has both Content-Length and Transfer-Encoding: send one of them", reason="two_lengths"
+            "the request has both Content-Length and Transfer-Encoding: send only one of them", reason="two_lengths"
         )
 
 

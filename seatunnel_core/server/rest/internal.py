@@ -44,7 +44,9 @@ async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
     hosts.require_term(stored.number(stored.parse(body), "term"))
     report = hosts.report()
     if report is None:
-        raise RequestError("this node still searches for worker processes of an earlier agent: try again", status=503)
+        raise RequestError(
+            "this node is still searching for worker processes of an earlier agent: try again", status=503
+        )
     return report.record()
 
 
@@ -106,7 +108,7 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
 async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
     what = stored.text(stored.parse(body), "what")
     if what not in OWN:
-        raise RequestError(f"expected {' or '.join(OWN)} in the field what")
+        raise RequestError(f"expected {' or '.join(OWN)} in the field 'what'")
     return {"found": await OWN[what](agent)}
 
 
@@ -116,7 +118,7 @@ async def _running_job(agent: Agent, _request: Request, body: bytes) -> Any:
     block = stored.parse(body)
     asked = stored.below(block, "request")
     if stored.text(asked, "do") not in ASKED:
-        raise RequestError(f"expected {' or '.join(ASKED)} in the field do")
+        raise RequestError(f"expected {' or '.join(ASKED)} in the field 'do'")
     return await agent.running.ask(agent.address, Line.SAVEPOINT, stored.text(block, "job_id"), asked)
 
 

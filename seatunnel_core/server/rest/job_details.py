@@ -41,7 +41,11 @@ ROUTES = Routes()
     "/jobs/metrics/{job_id}",
     "Metrics of a job over time.",
     parameters=(
-        Parameter("pipelineId", "Only this pipeline, one of the first 20; by default the sum of all.", WHOLE),
+        Parameter(
+            "pipelineId",
+            "Metrics of only this pipeline, one of the first 20; by default the sum over all pipelines.",
+            WHOLE,
+        ),
         Parameter("since", "Only points since this time, in milliseconds since 1970.", WHOLE),
         Parameter("points", f"Maximum number of points, up to {MOST_POINTS}; {POINTS} by default.", WHOLE),
     ),

@@ -122,7 +122,7 @@ async def _running_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/running-jobs/summary",
-    "The same, without options and graphs.",
+    "Jobs that have not ended, without their options and graphs.",
     parameters=(*PAGING, *CHOICE),
     answer=paged(RUNNING_SUMMARY),
 )
@@ -133,7 +133,7 @@ async def _running_jobs_summary(agent: Agent, request: Request, _body: bytes) ->
 
 @ROUTES.get(
     "/pending-jobs",
-    "Pending jobs, and why they wait.",
+    "Pending jobs, and the reasons why they wait.",
     parameters=(
         Parameter("jobId", "Only this job."),
         Parameter("limit", "Maximum number of jobs.", WHOLE),

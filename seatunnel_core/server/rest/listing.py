@@ -49,7 +49,9 @@ def _page(request: Request, values: Sequence[Value]) -> Sequence[Value]:
     last = max(1, -(-len(values) // rows))
     page = number(request, "page", 1, least=1, most=10**9)
     if page > last:
-        raise RequestError(f"there is no page {page}: with {rows} rows each, {len(values)} jobs are {last} pages")
+        raise RequestError(
+            f"page {page} does not exist: with {rows} rows per page, the {len(values)} jobs fill {last} pages"
+        )
     return values[(page - 1) * rows : page * rows]
 
 

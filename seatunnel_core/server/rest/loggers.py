@@ -36,7 +36,10 @@ async def _look(agent: Agent, request: Request, _body: bytes) -> Any:
     "/loggers/{name}",
     "Set the level of a logger until the process ends.",
     needs=needing(Permission.OPERATE),
-    parameters=(_SCOPE, Parameter("level", 'Such as `DEBUG`. Or send the body `{"level": "DEBUG"}`.')),
+    parameters=(
+        _SCOPE,
+        Parameter("level", 'Level, such as `DEBUG`. It can also be sent as the body `{"level": "DEBUG"}`.'),
+    ),
     answer=_ANSWER,
 )
 async def _change(agent: Agent, request: Request, body: bytes) -> Any:
@@ -60,7 +63,7 @@ async def _reset(agent: Agent, request: Request, _body: bytes) -> Any:
 @ROUTES.delete("/loggers", needs=needing(Permission.OPERATE))
 @ROUTES.post("/loggers", needs=needing(Permission.OPERATE))
 async def _unnamed(_agent: Agent, _request: Request, _body: bytes) -> Any:
-    raise RequestError("The logger name must not be empty, use /loggers/{name}.")
+    raise RequestError("The logger name must not be empty: use /loggers/{name}.")
 
 
 def _level_in(body: bytes) -> str:

@@ -54,7 +54,7 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/logs/{name}",
-    "Log files of a job, given its id; or contents of a file, given its name, which ends with `.log`.",
+    "Log files of a job, given its id; or the contents of a file, given its name, which ends with `.log`.",
     parameters=(_FORMAT, _NODE, _FOLLOW),
     answer=_LINKS,
     other_kinds=("text/html", "text/plain"),
@@ -136,7 +136,9 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
     if not follow and first.end >= first.size_bytes:
         return PlainTextResponse(first.content, headers=headers)
     if AUTHORIZATION in request.headers:  # a response is signed as a whole, before it is sent
-        raise RequestError(f"{name} has {first.size_bytes} bytes: request ranges of {PIECE_BYTES} at most", status=413)
+        raise RequestError(
+            f"{name} has {first.size_bytes} bytes: request ranges of at most {PIECE_BYTES} bytes", status=413
+        )
     if not follow:
         return StreamingResponse(_rest(agent, node, name, first), media_type=_PLAIN, headers=headers)
     if agent.logs.followed >= MOST_FOLLOWED:

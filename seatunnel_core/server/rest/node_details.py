@@ -54,7 +54,7 @@ async def _thread_dump(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/running-threads",
-    "Names of these threads, with the process in place of SeaTunnel's class loader.",
+    "Names of the threads, with their process instead of SeaTunnel's class loader.",
     parameters=(_NODE,),
     answer=items(block({"threadName": TEXT, "classLoader": TEXT})),
 )

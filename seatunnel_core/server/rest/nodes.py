@@ -61,7 +61,7 @@ async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
 
 @ROUTES.get(
     "/system-monitoring-information",
-    "Measurements of each node; one that has not responded after 3 s has a `timeout`.",
+    "Measurements of each node. A node that has not responded after 3 s has a `timeout`.",
     answer=items(by_name(TEXT)),
 )
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
@@ -97,7 +97,7 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
     """Return the measurements of this node."""
     measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured, agent.host_pids())
     difference = agent.clock_difference()
-    warning = f"its clock is {difference / 1000:+.1f} s off the leader's" if abs(difference) > 1_000 else ""
+    warning = f"its clock differs from the leader's by {difference / 1000:+.1f} s" if abs(difference) > 1_000 else ""
     return {
         **measured,
         "cluster.timeDiff": str(difference),

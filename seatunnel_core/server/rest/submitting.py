@@ -28,7 +28,7 @@ _NAME_CHARACTERS = 120
 """Maximum number of characters of a file name in messages."""
 
 
-_ID = Parameter("jobId", "Job id; generated if missing. Send one so that the request can be repeated safely.")
+_ID = Parameter("jobId", "Job id; generated if missing. Send an id so that the request can be repeated safely.")
 _NAME = Parameter("jobName", "Job name, which replaces the one in the job.")
 _RESTORE = Parameter("isStartWithSavePoint", "`true` resumes from the latest checkpoint of the job `jobId`.", FLAG)
 FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` by default.")
@@ -120,8 +120,8 @@ def job_of(request: Request, body: bytes) -> tuple[str, str]:
 
 @ROUTES.post(
     "/submit-job/upload",
-    "Submit a job as a file; the file extension determines the format. The form field `variables` sets the `${…}` "
-    "of the job.",
+    "Submit a job as a file; the file extension determines the format. The form field `variables` sets the "
+    "variables `${…}` of the job.",
     parameters=(_ID, _NAME, _RESTORE),
     bodies=(_FORM,),
     answer=_ACCEPTED,
@@ -171,7 +171,8 @@ def _variables(given: Any) -> Mapping[str, str]:
     texts = (*found, *found.values()) if isinstance(found, Mapping) else ()
     if not isinstance(found, Mapping) or not all(isinstance(each, str) and _writable(each) for each in texts):
         raise RequestError(
-            'variables: expected a JSON object of strings, such as {"day": "2026-01-31"}', reason="invalid_form"
+            'the form field variables must be a JSON object of strings, such as {"day": "2026-01-31"}',
+            reason="invalid_form",
         )
     return found
 

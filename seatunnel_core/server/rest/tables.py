@@ -23,7 +23,7 @@ async def _reread(agent: Agent, _request: Request, body: bytes) -> Any:
     entry = json_block(body)
     job_id, table = job_id_of(entry), entry.get("table")
     if not isinstance(table, str) or not table:
-        raise RequestError("expected the name of a captured table in the field table")
+        raise RequestError("expected the name of a captured table in the field 'table'")
     job = agent.require_state().job(job_id)
     if job is None or not job.host:
         raise RequestError(f"job {job_id} is not running, so no table can be read again", reason="not_running")

@@ -156,8 +156,8 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
         error = (
-            f"{deaths} consecutive worker processes ended while running this job, the last of them a dedicated "
-            f"one: the job crashes its process, or needs more memory than available. See job-{record.job_id}.log and "
+            f"{deaths} consecutive worker processes ended while running this job, the last of them a dedicated one: "
+            f"the job crashes its process, or needs more memory than is available. See job-{record.job_id}.log and "
             f"seatunnel-engine-host.log in the logs of {record.host}"
         )
         return End(view.ended(record, JobState.FAILED, error=error))
@@ -193,7 +193,7 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         return Stop(record.host, host.name, record.job_id, record.wanted)
     lived_s = view.placed_s.get(record.job_id, 0.0)
     if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
-        error = f"it was not claimed and planned within {PLAN_LIMIT_S:.0f} s: a source or sink does not respond"
+        error = f"it was not claimed and planned within {PLAN_LIMIT_S:.0f} s, because a source or sink does not respond"
         return End(view.ended(record, JobState.FAILED, error=error))
     if record.dedicated and not view.requirements_of(record.job_id).own_host and lived_s > ALONE_S:
         if record.deaths:

@@ -166,7 +166,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
         return _not_able(view, usable, dedicated)
     able = [address for address in able if not _has_remains(view, address, record.job_id)]
     if not able:
-        return "remains of its previous run are removed first"
+        return "its previous run must first be removed from the node"
     address = room.least_busy(able)
     return Record(
         evolve(
@@ -219,7 +219,7 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
     reason = f"it needs {wanted} slots, but only {max(0, every.free)} of {every.total} are free"
     if wanted > every.total > 0:
-        reason = f"it needs {wanted} slots, but all nodes that may run it have only {every.total}"
+        reason = f"it needs {wanted} slots, but all nodes that may run it together have only {every.total}"
     elif blocking:
         reason += f"; these jobs have waited longer: {', '.join(sorted(blocking))}"
     elif view.waiting_s.get(record.job_id, 0.0) > HEAD_PATIENCE_S:

@@ -65,8 +65,8 @@ class Child:
                 if self.deaths and now - self._started_at > STEADY_S:
                     self.deaths, self._pause_s = 0, LEAST_PAUSE_S
                 return
-            logger.warning("%s (%d) ended with %d; restart in %.1f s; its log: %s", self._name, self.pid, code,
-                           self._pause_s, self._log)  # fmt: skip
+            logger.warning("%s (process %d) ended with exit code %d; restart in %.1f s; log file: %s", self._name,
+                           self.pid, code, self._pause_s, self._log)  # fmt: skip
             self._process, self._start_at = None, now + self._pause_s
             self._pause_s, self.deaths = min(2 * self._pause_s, LONGEST_PAUSE_S), self.deaths + 1
         if now >= self._start_at:

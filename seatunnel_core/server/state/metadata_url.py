@@ -24,6 +24,9 @@ def map_properties(metadata_url: str) -> Mapping[str, str]:
     if found is None or not written.get("url"):
         raise UsageError(f"cluster.metadata-url or kylin.metadata.url is not a database address: expected {_EXAMPLE}")
     if written.get("password", "").startswith("ENC("):
-        raise UsageError("the password in kylin.metadata.url is encrypted by Kylin and cannot be decrypted: set it")
+        raise UsageError(
+            "the password in kylin.metadata.url is encrypted by Kylin and cannot be decrypted: set the unencrypted "
+            "password"
+        )
     known = {_KEYS[key]: value for key, value in written.items() if key in _KEYS}
     return {"type": "jdbc", "table-prefix": found[1], **known}

@@ -87,8 +87,9 @@ class NewestSeenStore(ClusterStore):
 def went_back(where: str, *, found: object, seen: object) -> str:
     """Return the message about a state that is older than before, with the operator's options."""
     return (
-        f"the cluster's state in {where} is older than what this node has seen (version {found}, and {seen} was seen): "
-        "its database failed over and lost its last seconds, or it was restored from a copy. Jobs that were "
-        "acknowledged since may be missing, so this node does not lead. Restore the newer state; or, to accept the "
-        "loss, stop all nodes that may lead, start them again, and submit the missing jobs again"
+        f"the cluster's state in {where} is older than the state that this node has seen (version {found}, but "
+        f"version {seen} was seen): its database failed over and lost its last seconds, or it was restored from a "
+        "copy. Jobs that were acknowledged since may be missing, so this node does not lead. Restore the newer "
+        "state; or, to accept the loss, stop all nodes that may lead, start them again, and submit the missing "
+        "jobs again"
     )

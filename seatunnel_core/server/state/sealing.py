@@ -53,7 +53,7 @@ class Seal:
         if cipher is None:
             raise StoredValueError(
                 f"it is encrypted with the key {key_id}, which belongs neither to config/{SECRET_FILE} nor to "
-                f"config/{OLD_SECRET_FILE} of this node: put the secret that was used then into "
+                f"config/{OLD_SECRET_FILE} of this node: put the secret that was used for the encryption into "
                 f"config/{OLD_SECRET_FILE}, and start the node again"
             )
         try:
@@ -73,8 +73,8 @@ def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
     key_id = stored.text(block, "key")
     if seal is None:
         raise StoredValueError(
-            f"it is encrypted with the key {key_id}, and this node has no config/{SECRET_FILE}: copy the cluster's "
-            "secret there, and start the node again"
+            f"it is encrypted with the key {key_id}, but this node has no config/{SECRET_FILE}: copy the cluster's "
+            "secret to this file, and start the node again"
         )
     try:
         sealed = base64.b64decode(stored.text(block, "body"), validate=True)

@@ -229,7 +229,7 @@ class SqlLease(Lease):
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))
         return DeposedError(
-            f"another node leads: {self._store.describe()} has term {row.term}, and this node had {self._term}"
+            f"another node leads: {self._store.describe()} has term {row.term}, and this node had term {self._term}"
         )
 
     def _require_held(self) -> None:

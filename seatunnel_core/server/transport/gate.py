@@ -71,7 +71,10 @@ class Gate:
     def enter(self, guest: Guest) -> bool:
         """Admit a connection. Return False if trusted connections use all slots."""
         if len(self) >= self.most:
-            self.log("a port has %d connections, its limit: those without a valid request are closed", self.most)
+            self.log(
+                "a port has reached its limit of %d connections: connections without a valid request are closed",
+                self.most,
+            )
             if not self.evict():
                 return False
         self._untrusted[guest] = None

@@ -106,7 +106,8 @@ def _address(written: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         raise UsageError(
-            f"http.bind-address is {written!r}: use an address of this machine, 0.0.0.0 for all of them, or 127.0.0.1"
+            f"http.bind-address is {written!r}: use an address of this machine, 0.0.0.0 for all its addresses, or "
+            "127.0.0.1"
         ) from None
 
 
@@ -128,7 +129,9 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
     if ":" in user:
         raise UsageError("http.basic-auth-username contains a colon, which basic authentication does not allow")
     if password in ("", "admin"):
-        raise UsageError("http.basic-auth-password is not set, or is the well-known default admin: set another one")
+        raise UsageError(
+            "http.basic-auth-password is not set, or is the well-known default admin: set another password"
+        )
     if not has_secret:
         raise UsageError(
             f"http.enable-basic-auth is set, but without config/{SECRET_FILE} the member port accepts unauthenticated "
@@ -170,7 +173,8 @@ def _key_store(options: Options) -> KeyStore | None:
     path = options[http_options.KEY_STORE_PATH]
     if not path:
         raise UsageError(
-            "http.enable-https needs http.key-store-path: the node's key and certificates, PEM, PKCS12 or JKS"
+            "http.enable-https needs http.key-store-path, a file with the node's key and certificates: PEM, PKCS12 "
+            "or JKS"
         )
     return KeyStore(
         path=Path(path),
@@ -212,7 +216,7 @@ def _require_asked(config: HttpConfig) -> None:
         return
     raise UsageError(
         f"http.bind-address is {config.bind}, and REST on port {ports} would be unauthenticated: any client that "
-        "reaches it could run anything as this user. Set http.enable-basic-auth with a password; or leave out "
-        "http.enable-http and set http.trust-store-path, so that clients need a certificate; or, if that is what you "
-        "want, set http.allow-unauthenticated-access: true"
+        "reaches it could run anything as this user. Set http.enable-basic-auth and a password; or remove "
+        "http.enable-http and set http.trust-store-path, so that clients need a certificate; or, to accept this "
+        "risk, set http.allow-unauthenticated-access: true"
     )

@@ -66,7 +66,7 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
         with _in_memory(pem) as path:
             context.load_cert_chain(path, password=password.encode)  # without one, OpenSSL would prompt
     except ssl.SSLError as error:
-        reason = "key and certificate do not match, one of them is missing, or the password is wrong"
+        reason = "the key and the certificate do not match, one of them is missing, or the password is wrong"
         raise _wrong("http.key-store-path", store, reason) from error
 
 

@@ -53,7 +53,7 @@ def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket
 @contextlib.contextmanager
 def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
     """Open the ports of REST v2, and close them on exit."""
-    hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ones"
+    hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ports"
     with contextlib.ExitStack() as resources:
         found: list[Port] = []
         for number, is_tls in ((config.port, False), (config.https_port, True)):

@@ -79,7 +79,7 @@ def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Pa
     hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", HostSpark(), Workers(), lambda: seen[0])
     hosts.require_term(3)
     seen[0] = 4
-    with pytest.raises(HostError, match="order of term 3 is rejected: a node leads in term 4"):
+    with pytest.raises(HostError, match="command of term 3 is rejected, because a node leads in the newer term 4"):
         hosts.require_term(3)
     hosts.require_term(5)
     with pytest.raises(HostError, match="term 5"):
@@ -98,7 +98,7 @@ def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_p
     host = _Watched(process)  # type: ignore[arg-type]
     hosts._hosts[""] = host
     orders = [{"do": "stop", "host": "", "job_id": job_id, "how": "cancel"} for job_id in ("1", "2")]
-    with pytest.raises(HostError, match="order of term 3"):
+    with pytest.raises(HostError, match="command of term 3"):
         asyncio.run(hosts.carry_out(3, orders, time.monotonic()))
     assert [(each["job_id"], each["term"]) for each in given] == [("1", 3)]
     host.thread.shutdown()
@@ -147,7 +147,7 @@ def test_an_agent_that_knows_no_term_yet_is_answered_by_the_host_that_it_adopts(
     shared = hosts.shared()
     assert shared is not None
     assert shared.term == 7
-    with pytest.raises(HostError, match="order of term 6"):
+    with pytest.raises(HostError, match="command of term 6"):
         hosts.require_term(6)
 
 
@@ -178,7 +178,7 @@ def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:
     report = hosts.report()
     assert report is not None
     asked = MemberReport.from_record(report.record())
-    with pytest.raises(HostError, match=r"decided 1[0-9]\.. s ago and reached this node too late"):
+    with pytest.raises(HostError, match=r"issued 1[0-9]\.. s ago and reached this node too late"):
         asyncio.run(hosts.carry_out(3, orders, asked.clock - node.timing.timeout_s - 0.5))
     assert not given
     asyncio.run(hosts.carry_out(3, orders, asked.clock))

@@ -133,7 +133,7 @@ def test_kylins_keys_and_those_of_the_engines_file_which_win(tmp_path: Path) -> 
     text = "seatunnel: {engine: {cluster: {leader-race: {heart-beat-timeout: 5, heart-beat-interval: 1}}}}"
     found = told(tmp_path, seatunnel=text)
     assert (found.host, found.timing.timeout_s, found.timing.beat_s) == ("127.0.0.9", 5, 1)
-    with pytest.raises(UsageError, match="heart-beat-timeout is 30 s, and heart-beat-interval 30 s"):
+    with pytest.raises(UsageError, match="heart-beat-timeout is 30 s and heart-beat-interval is 30 s"):
         told(tmp_path, seatunnel="seatunnel: {engine: {cluster: {leader-race: {heart-beat-timeout: 30}}}}")
 
 

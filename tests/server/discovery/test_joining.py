@@ -40,7 +40,7 @@ THERE = evolve(HERE, address="b:2", boot="y")
         (evolve(THERE, alone=True, leads=False), None),
         (evolve(THERE, timeout_s=60.0), "b:2 uses a heartbeat interval of 2 s and a timeout of 60 s"),
         (evolve(THERE, timeout_s=60.0, leads=False), None),
-        (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state in the location of a map: block"),
+        (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state where a map: block"),
     ],
 )
 def test_what_may_not_differ(there: Introduction, told: str | None) -> None:
@@ -189,7 +189,7 @@ def test_a_node_that_is_not_of_the_cluster_refuses_to_start_and_is_refused(tmp_p
         told = other_node(node, tmp_path / "alone", engine=alone)
         assert "cluster.leader-race.enabled is false on 127.0.0.1:" in told
         assert "cannot join this cluster" in node.log()
-        assert "its checkpoints is not in" in node.log()
+        assert "its checkpoints was not found in" in node.log()
         leftovers = [path for path in paths_below(tmp_path / "one/checkpoints") if path.name.startswith("probe-")]
         assert leftovers == [], "what was left to be read is removed"
 

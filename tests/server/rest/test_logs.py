@@ -236,7 +236,7 @@ def test_files_of_other_nodes_are_read_through_this_one(agent: Agent, tmp_path: 
     assert asked.get("/logs/job-8.log?node=127.0.0.1:1").status == 404
     assert asked.get("/logs/job-8.log?node=127.0.0.1:3").status == 503
     stranger = asked.get("/logs/job-8.log?node=192.0.2.9:80")
-    assert (stranger.status, "no node of this cluster" in stranger.json["message"]) == (404, True)
+    assert (stranger.status, "this cluster has no node" in stranger.json["message"]) == (404, True)
     assert asked.get("/log/job-8.log").status == 404, "it is not here"
     assert "did not respond" in asked.get("/logs/job-9.log").json["message"]
 

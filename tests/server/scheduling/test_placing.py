@@ -187,7 +187,7 @@ def test_a_job_without_slots_is_rejected_or_waits() -> None:
     (end,) = decide(view(JOB, members=offering(4), requirements=requirements)).changes
     assert isinstance(end, End)
     assert end.ended.state is JobState.FAILED
-    assert "it needs 5 slots, but all nodes that may run it have only 4" in end.ended.error
+    assert "it needs 5 slots, but all nodes that may run it together have only 4" in end.ended.error
     assert "job-schedule-strategy: WAIT" in end.ended.error
     begun = evolve(JOB, attempt=1)
     for seen in (

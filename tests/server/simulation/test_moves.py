@@ -24,7 +24,7 @@ def test_no_node_leads_with_a_state_that_is_older_than_what_it_has_seen(database
             back()
             world.run(12)  # longer than a lease
             assert not world.acting()
-            assert any("is older than what this node has seen" in each for each in problems(world))
+            assert any("is older than the state that this node has seen" in each for each in problems(world))
             accepted = world.counts["acknowledged submits"]
             world.run(20)
             assert not world.acting()

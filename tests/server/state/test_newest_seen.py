@@ -34,7 +34,9 @@ def test_a_follower_rejects_a_database_that_lacks_changes_it_has_seen(
     assert follower.look().version == (1, 2) == follower.newest
     roll_back(tables, 1, 1)
     for action in (follower.look, follower.claim, follower.look):
-        with pytest.raises(StateWentBackError, match=r"is older than what this node has seen \(version \(1, 1\)"):
+        with pytest.raises(
+            StateWentBackError, match=r"is older than the state that this node has seen \(version \(1, 1\)"
+        ):
             action()
     errors = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert len(errors) == 1, "loud, and not once a second"

@@ -116,7 +116,7 @@ def test_records_under_an_unknown_key_are_reported_and_kept_and_others_go_on(
     assert len(caplog.messages) == 1, "once for each reason, not for each record"
     assert "cannot read 2 entries of the cluster's state" in caplog.text
     assert Seal(OTHER).key_id in caplog.text
-    assert "put the secret that was used then into config/cluster.secret.old" in caplog.text
+    assert "put the secret that was used for the encryption into config/cluster.secret.old" in caplog.text
     assert [bool(state.problem(job_id)) for job_id in "123"] == [True, True, False]
     state.put(a_job("3"))
     state.rewrite(10)
@@ -130,7 +130,7 @@ def test_a_node_without_a_secret_says_what_is_missing(tmp_path: Path) -> None:
     before = sealed_state(tmp_path, SECRET)
     before.protect(seals=True)
     before.put(JOB)
-    assert f"the key {Seal(SECRET).key_id}, and this node has no config/cluster.secret" in sealed_state(
+    assert f"the key {Seal(SECRET).key_id}, but this node has no config/cluster.secret" in sealed_state(
         tmp_path
     ).problem("1")
 
