@@ -50,7 +50,7 @@ class PipelineContext:
 
     def enter(self, phase: Phase) -> None:
         """Set the phase, which the transition table must allow. Only this method may change the phase."""
-        assert phase in NEXT[self.phase], f"no transition from {self.phase} to {phase} exists"
+        assert phase in NEXT[self.phase], f"the phase cannot change from {self.phase} to {phase}"
         self.phase = phase
 
     @property

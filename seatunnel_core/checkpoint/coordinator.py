@@ -286,8 +286,8 @@ class Coordinator:
             self._end(Outcome.STOPPED, failure)
         elif self._failures > self._policy.tolerable_failures:
             message = (
-                f"consecutive failed checkpoints: {self._failures}, tolerated: {self._policy.tolerable_failures}; "
-                f"checkpoint {pending.checkpoint_id}: {failure.message}"
+                f"the number of consecutive failed checkpoints, {self._failures}, exceeds the limit of "
+                f"{self._policy.tolerable_failures}; checkpoint {pending.checkpoint_id} failed: {failure.message}"
             )
             self._end(Outcome.FAILED, Failure(kind=failure.kind, message=message, code=failure.code))
         else:

@@ -52,5 +52,5 @@ class StateFormatError(ProtocolError):
     What to do: run the version of the engine that wrote it, or a newer one; `seatunnel help versions` lists which
     version reads which state.
 
-    Message: … has version 99; this version of the engine reads …: upgrade it
+    Message: … has version 99, but this engine supports versions up to …: upgrade the engine
     """

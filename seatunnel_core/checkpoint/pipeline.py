@@ -222,7 +222,9 @@ class PipelineProtocol:
             case events.CheckpointStored():
                 self._coordinator.require_own(event)
             case events.StorageFailed(ref=None) if self.phase not in BEFORE_RUNNING:
-                raise IllegalEventError("a running pipeline only stores checkpoints: name the checkpoint")
+                raise IllegalEventError(
+                    "a storage failure of a running pipeline must name the checkpoint that could not be stored"
+                )
             case events.TriggerRequested(checkpoint_type=kind) if kind is not CheckpointType.CHECKPOINT:
                 raise IllegalEventError(f"cannot request {kind}, only {CheckpointType.CHECKPOINT}")
 

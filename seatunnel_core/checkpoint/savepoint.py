@@ -115,4 +115,4 @@ class Savepoints:
 
     def _doing(self, checkpoint_id: int) -> str:
         unpublished = sorted(self._taking[checkpoint_id].unpublished)
-        return f"{', '.join(map(repr, unpublished))} still publishes" if unpublished else "the storage is storing it"
+        return f"{', '.join(map(repr, unpublished))} still publishes" if unpublished else "the storage is writing it"

@@ -102,7 +102,7 @@ class AskedCheckpoints:
                 )
             elif number in refs:
                 self._findings.problems.append(
-                    f"{chosen.written}: a second checkpoint for pipeline {number}; specify only one"
+                    f"{chosen.written} is a second checkpoint for pipeline {number}; specify only one"
                 )
             else:
                 info = self._find(number, chosen)

@@ -55,7 +55,7 @@ class Bound:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
             if changed:
                 yield (
-                    f"the sink {sink.name!r} cannot find its published output to roll it back: its "
+                    f"the sink {sink.name!r} cannot find its published output to roll it back, because its "
                     f"{'; its '.join(changed)}; {twice}"
                 )
         for name in sorted(base.sinks.keys() - {sink.name for sink in pipeline.sinks}):

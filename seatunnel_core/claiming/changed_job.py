@@ -23,7 +23,7 @@ def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
     if differing:
         raise UsageError(
             f"the job {job_id} ({stored.job_name}) has ended, but this job file differs from the job file of its "
-            f"last run: {'; '.join(differing)}. Leave out -r to run it as a new job (restore in Python)"
+            f"last run: {'; '.join(differing)}. Leave out -r (in Python, restore) to run it as a new job"
         )
 
 

@@ -101,8 +101,8 @@ def claim_again(
 
 def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
     return (
-        f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which continues its work: resume that one "
-        f"with -r {moved_to}. If that job was never started, repeat the command that was meant to start it, with "
+        f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which continues its work: resume that job "
+        f"with -r {moved_to}. If it was never started, repeat the command that was meant to start it, with "
         f"--set-job-id {moved_to}"
     )
 

@@ -140,7 +140,7 @@ class _Moving:
         if stored is None:
             known = storage.list_jobs()
             shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
-            raise UsageError(f"there is no job {self._old_id} in {title(storage)}; it has {shown or 'no job at all'}")
+            raise UsageError(f"there is no job {self._old_id} in {title(storage)}; it has {shown or 'no jobs'}")
         return Manifest.from_bytes(stored.body)
 
     def _states(self, savepoint: JobSavepoint, same_target: frozenset[str]) -> dict[int, VertexStates]:
@@ -169,8 +169,8 @@ class _Moving:
         self._problems += other_columns(job, old)
         if not compared.matched:
             self._problems.append(
-                f"the savepoint contains state for {', '.join(held) or 'no vertex'}, but not for any source or "
-                "sink of this job: give them these names with name = …"
+                f"the savepoint contains state for {', '.join(held) or 'no vertex'}, but no source or sink of this "
+                "job has such a name: set these names with name = …"
             )
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))

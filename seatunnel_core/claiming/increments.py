@@ -120,7 +120,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
     found = raw.env[STATE_NAME] or name or own
     if not found:
         raise UsageError(
-            "a source has incremental, but the job has no name under which its position can be stored: set "
+            "a source sets the option incremental, but the job has no name under which to store its position: set "
             "job.name in env"
         )
     return str(found)
@@ -225,7 +225,7 @@ def _incremental(job: PlannedJob) -> dict[str, Incremental]:
 def _note(source: str, window: Window) -> str:
     column = window.reads.get("column", "")
     behind = "from the beginning" if window.after is None else f"after {window.after.value}"
-    upto = "nothing, because there are no rows" if window.upto is None else f"up to {window.upto.value}"
+    upto = "and finds no rows" if window.upto is None else f"up to {window.upto.value}"
     return f"The source {source} reads by {column}, {behind}, {upto}."
 
 

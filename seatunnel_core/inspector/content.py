@@ -131,7 +131,7 @@ def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceSta
         remembered = len(json.dumps(state.memory))
         facts |= {"waiting": len(state.waiting), "remembered_bytes": remembered}
         words = [
-            f"has emitted {pick(state.cursor, 'split')}, and never ends",
+            f"has emitted {pick(state.cursor, 'split')} and is unbounded",
             f"has a cursor of {pick(remembered, 'byte')}",
         ]
         if state.waiting:
@@ -152,7 +152,9 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
     except (AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
         return f"its enumeration cannot be read, so the pipeline cannot be restored: {error}"
     if cursor >= len(splits):
-        return f"its enumeration has only {pick(len(splits), 'split')}, but its state is already at split {cursor}"
+        return (
+            f"its enumeration has only {pick(len(splits), 'split')}, but its state has already reached split {cursor}"
+        )
     return f"continues with split {cursor}: {split_text(splits[cursor])}"
 
 
@@ -207,7 +209,7 @@ def _held(held: HeldUnit, info: CheckpointInfo, folders: Mapping[str, str]) -> P
         for sink, committable in sorted(held.committables.items())
         for line in (f"for {sink}: {_staged(committable)}", *_files(committable, info, folders.get(sink)))
     ]
-    return Part(words=f"{what}; finished, waiting for earlier ones", details=tuple(details))
+    return Part(words=f"{what}; finished, and waits for earlier units", details=tuple(details))
 
 
 # -- sinks ------------------------------------------------------------------------------------------------------------
@@ -261,7 +263,10 @@ def _file(staged: str, target: str, *, known: bool) -> str:
         return f"staged: {staged}, becomes {target}"
     if os.path.lexists(target):
         return f"published: {target}"
-    return f"not here: {staged} was published as {target} and removed later, or both are on another host's disk"
+    return (
+        f"not here: neither {staged} nor {target} exists; the file was published and removed later, or it is on the "
+        "disk of another host"
+    )
 
 
 def _names_files(files: object) -> bool:

@@ -83,8 +83,8 @@ def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
     if age_s > RECENT_S:
         return ""
     return (
-        f"job {job.job_id} wrote data {max(age_s, 0):.0f} s ago and may be running: data that it writes from now "
-        "on is not copied, and if both copies continue, rows are published twice. Stop it, and copy again"
+        f"job {job.job_id} wrote data {max(age_s, 0):.0f} s ago and may be running: data written after this copy "
+        "is missing from it, and if both jobs continue, rows are published twice. Stop the job, and copy it again"
     )
 
 
@@ -125,8 +125,9 @@ class _Copy:
         here = self.source.get_manifest(job_id)
         if there is not None and there != here:
             raise UsageError(
-                f"job {job_id} exists in {title(self.destination)} but differs: nothing was overwritten. "
-                "Copy to another namespace, or remove the job there first if it is the wrong one"
+                f"job {job_id} already exists in {title(self.destination)} with different content: nothing was "
+                "overwritten. Copy the job to another namespace, or first remove the existing job if it is the "
+                "wrong one"
             )
         for number, listing in self.destination.scan_job(job_id).items():
             own = self.job.pipelines.get(number)
@@ -135,9 +136,9 @@ class _Copy:
             newer = [info for info in listing.checkpoints if info.ref > latest]
             if newer or listing.highest_epoch > newest:
                 raise UsageError(
-                    f"pipeline {number} of job {job_id} continued in {title(self.destination)}: it has epoch "
-                    f"{listing.highest_epoch} there and {newest} here. Nothing was overwritten; copy it "
-                    "to another namespace"
+                    f"pipeline {number} of job {job_id} has continued in {title(self.destination)}: it has epoch "
+                    f"{listing.highest_epoch} there and {newest} here. Nothing was overwritten; copy the job to "
+                    "another namespace"
                 )
         return there is not None
 
@@ -158,8 +159,8 @@ class _Copy:
             state = self.source.load(info)
             if state is None and is_latest:
                 raise CopyError(
-                    f"job {self.job.job_id} is not copied: it is running, and removed the checkpoint {info.ref} "
-                    f"of pipeline {info.pipeline_id} while it was read. Stop it, and copy again"
+                    f"job {self.job.job_id} is not copied: it is running, and removed the checkpoint {info.ref} of "
+                    f"pipeline {info.pipeline_id} during the copy. Stop the job, and copy it again"
                 )
             return state
         except (CheckpointCorruptedError, UnsupportedFormatError) as error:
@@ -201,8 +202,8 @@ class _Copy:
             known = self.destination.load(info)
         if known != state:
             raise UsageError(
-                f"checkpoint {state.ref} of pipeline {state.pipeline_id} of job {state.job_id} has different content "
-                f"in {title(self.destination)}. Nothing was overwritten; copy to another namespace"
+                f"checkpoint {state.ref} of pipeline {state.pipeline_id} of job {state.job_id} has different "
+                f"content in {title(self.destination)}. Nothing was overwritten; copy the job to another namespace"
             )
         self.checkpoints += 1
         self.size_bytes += len(state.states)
@@ -217,7 +218,7 @@ class _Copy:
         if self.claimed[number] != epoch:
             raise UsageError(
                 f"pipeline {number} of job {self.job.job_id} has a newer epoch than {epoch} in "
-                f"{title(self.destination)}. Nothing was overwritten; copy to another namespace"
+                f"{title(self.destination)}. Nothing was overwritten; copy the job to another namespace"
             )
 
     # -- the end
@@ -226,8 +227,8 @@ class _Copy:
         stored = self.source.get_manifest(self.job.job_id)
         if stored is None or stored.version != self.job.manifest_version:
             raise CopyError(
-                f"job {self.job.job_id} is not copied: it was started or deleted while it was read. Stop it, and copy "
-                "again"
+                f"job {self.job.job_id} is not copied: it was started or deleted during the copy. Stop the job, and "
+                "copy it again"
             )
         self.destination.put_manifest(self.job.job_id, stored.version, stored.body)
         self.progress("manifest")
@@ -239,7 +240,7 @@ class _Copy:
             infos = self.source.scan(self.job.job_id, number).checkpoints
             if pipeline.latest is not None and infos and infos[-1].ref != pipeline.latest.ref:
                 found.append(
-                    f"pipeline {number} stored {infos[-1].ref} while it was copied up to {pipeline.latest.ref}: the "
-                    "job runs. Stop it, and copy again to another place"
+                    f"pipeline {number} stored {infos[-1].ref} while it was copied up to {pipeline.latest.ref}, so "
+                    "the job is running. Stop the job, and copy it again to another place"
                 )
         return found

@@ -165,8 +165,8 @@ class _Search:
             return None
         if job.state is JobState.NO_MANIFEST:
             self.spared.append(
-                f"job {job.job_id} has no manifest, so it cannot be resumed: its deletion, or a copy to here, was "
-                "interrupted. Copy it again, or remove the remaining files manually"
+                f"job {job.job_id} has no manifest, so it cannot be resumed: its deletion, or a copy to this "
+                "storage, was interrupted. Copy the job again, or remove its remaining files manually"
             )
             return None
         try:
@@ -216,8 +216,8 @@ class _Search:
                 self._add(what, file, pipeline=file.pipeline, path=file.path, at=file.modified_at, staged=file)
         for job_id, number in unknown.items():
             self.spared.append(
-                f"{target} has {number} staged files of job {job_id}, which is not in this storage but may be in "
-                "another one; they are kept"
+                f"{target} contains {number} staged files of job {job_id}, which is not in this storage but may be "
+                "in another one; the files are kept"
             )
 
     def _is_left_over(self, file: StagedFile) -> bool:

@@ -28,11 +28,13 @@ def misplaced(storage: CheckpointStorage) -> str | None:
     namespace = storage.namespace if isinstance(storage, BlobStorage) else ""
     if maps is not None:
         above = f"{namespace}{maps['above'] or ''}".removesuffix(_MAPS_FOLDER)
-        advice = f"it is a storage of type map-store: use --from map-store -p namespace={above}"
+        advice = f"it is a storage of the type map-store: use --from map-store -p namespace={above}"
     elif not keys:
         advice = f"it is empty or does not exist: {_THEIR_NAMESPACE}"
     else:
-        advice = f"it holds {pick(len(keys), 'object')} of other programs, such as {keys[0]}: {_instead(storage, keys)}"
+        advice = (
+            f"it contains {pick(len(keys), 'object')} of other programs, such as {keys[0]}: {_instead(storage, keys)}"
+        )
     return f"{title(storage)} holds no checkpoints: {advice}"
 
 

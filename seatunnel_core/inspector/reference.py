@@ -61,7 +61,7 @@ class StorageReference:
         except UnknownStorageError as error:
             if self.storage is not None and Path(self.storage).is_dir():
                 raise UsageError(
-                    f"{error}. For the folder {self.storage} in the current folder, use ./{self.storage}/"
+                    f"{error}. If {self.storage} is a folder in the current folder, use ./{self.storage}/"
                 ) from error
             raise
 
@@ -83,7 +83,7 @@ def _require_folder(folder: Path) -> None:
         mode = folder.stat().st_mode
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no folder {folder}: use one with checkpoints, or an engine file (*.yaml)"
+            f"there is no folder {folder}: use a folder with checkpoints, or an engine file (*.yaml)"
         ) from error
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}. Make it readable for this user") from error

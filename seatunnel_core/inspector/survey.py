@@ -201,7 +201,7 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
     if _is_foreign(held):
         known = storage.list_jobs()
         shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
-        raise UsageError(f"there is no job {job_id} in this storage; it has {shown or 'no job at all'}")
+        raise UsageError(f"there is no job {job_id} in this storage; it has {shown or 'no jobs'}")
     return _survey(storage, job_id, held)
 
 
@@ -209,8 +209,8 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
     """Return the storage as an ``Inventory``; raise ``UsageError`` if it cannot list its objects."""
     if not isinstance(storage, Inventory):
         raise UsageError(
-            f"a storage of type {type(storage).__name__} cannot list its objects: its plugin has to "
-            "implement seatunnel_storage_api.inventory.Inventory, as every BlobStorage does"
+            f"a storage of type {type(storage).__name__} cannot list its objects: its plugin must implement "
+            "seatunnel_storage_api.inventory.Inventory, as every BlobStorage does"
         )
     return storage
 
@@ -269,7 +269,7 @@ def _pipelines(
             problems=(
                 *(_misnamed(storage, each) for each in own if each.kind is HoldingKind.MISNAMED),
                 *(
-                    f"two objects claim to be checkpoint {one.ref}: remove the wrong one"
+                    f"two objects have the name of checkpoint {one.ref}: remove the wrong one"
                     for one, other in itertools.pairwise(infos)
                     if one.ref == other.ref
                 ),
@@ -288,4 +288,4 @@ def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:
         return str(error).removeprefix("cannot list ")
-    return f"{holding.path} was listed, but is not named like a checkpoint or marker and no longer exists"
+    return f"{holding.path} was listed, but does not have the name of a checkpoint or marker and no longer exists"

@@ -195,8 +195,8 @@ class _Reading:
             words = "cannot be resumed: none of its live checkpoints is intact"
         else:
             words = (
-                f"cannot resume automatically: the latest checkpoint, {ref}, is unusable. The newest usable one is "
-                f"{restorable}; rows committed after it would be published twice"
+                f"cannot resume automatically: the latest checkpoint, {ref}, is unusable. The newest usable "
+                f"checkpoint is {restorable}; rows committed after it would be published twice"
             )
         return Verdict(
             job_id=job.job_id,

@@ -17,7 +17,7 @@ ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Retried", "What to do", "
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Message": MESSAGE}
 """Headings by the label at the start of a docstring's paragraph. Plugins may use the older label."""
 
-_FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
+_FENCED = "No. Another engine runs the job now, and all pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
 _MAY_PASS = (
     "Yes, a limited number of times, because the cause may be transient. If the pipeline still fails, it restarts from "

@@ -46,7 +46,7 @@ class TestADeadCheckpointer:
         assert degraded(played) == ""
         assert watch(played, 3_000) == (
             "no checkpoint has completed for 3000 ms (interval: 1000 ms): checkpoint 2 has been in progress "
-            "for 2000 ms: every vertex acknowledged, and the storage has been storing for 2000 ms"
+            "for 2000 ms: all vertices have acknowledged it, and the storage has been writing it for 2000 ms"
         )
         assert played.only(commands.Degraded).reason == degraded(played)
         assert played.protocol.phase is Phase.RUNNING, "data goes on"
@@ -78,7 +78,7 @@ class TestADeadCheckpointer:
         played.at(1_000).fire("trigger")
         said = watch(played, 3_000)
         assert "checkpoint 2 has been in progress for 2000 ms: no acknowledgement from source in (has emitted " in said
-        assert "task in (runs 2 units, the oldest is unit 1, for 3000 ms)" in said
+        assert "task in (runs 2 units; the oldest is unit 1, for 3000 ms)" in said
 
     def test_checkpoints_that_keep_failing_and_are_tolerated(self) -> None:
         played = running()
@@ -94,7 +94,7 @@ class TestADeadCheckpointer:
         played.at(2_000).fire("trigger")
         said = watch(played, 3_000)
         assert (
-            "checkpoint 2 failed: a worker is gone; checkpoint 3 has been in progress for 1000 ms: every vertex" in said
+            "checkpoint 2 failed: a worker is gone; checkpoint 3 has been in progress for 1000 ms: all vertices" in said
         )
 
     def test_a_trigger_that_is_lost(self) -> None:

@@ -39,7 +39,7 @@ class TestWhatTargetsShow:
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
         assert (failure.kind, failure.code) == (FailureKind.USAGE, RestoreRefusedError.code)
-        assert f"1 unit ({published[-1]}) of which the latest checkpoint 1-7 contains none" in failure.message
+        assert f"1 unit ({published[-1]}), but the latest checkpoint 1-7 does not contain them" in failure.message
         assert "-r job --restore-with-checkpoint 1-7 --retract" in failure.message
         assert not played.ever(commands.StoreCheckpoint)
 
@@ -47,7 +47,7 @@ class TestWhatTargetsShow:
         played = self.asked(None, "0-1-1", "0-1-2", "0-1-3", "0-1-4")
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
-        assert "4 units (0-1-1, 0-1-2, 0-1-3, …) of which the job has no checkpoint at all" in failure.message
+        assert "4 units (0-1-1, 0-1-2, 0-1-3, …), but the job has no checkpoint" in failure.message
         assert failure.message.endswith("or empty the target and start over under a new id")
 
     def test_a_target_that_cannot_be_read_fails_the_start(self) -> None:

@@ -68,7 +68,7 @@ class TestTheBase:
             (
                 HISTORY,
                 REF(1, 9),
-                "checkpoint 1-9 is orphaned: an older checkpoint was restored, or its engine had been",
+                "checkpoint 1-9 is orphaned, because an older checkpoint was restored or another engine",
             ),
             ((), REF(1, 9), "checkpoint 1-9 does not exist. These can be restored: none"),
         ],
@@ -313,7 +313,7 @@ class TestVertices:
         "states", [VertexStates(), VertexStates(sources={"in": SourceState()}), VertexStates(tasks={"in": TaskState()})]
     )
     def test_a_state_without_sources_or_tasks_is_none(self, states: VertexStates) -> None:
-        with pytest.raises(RestoreRefusedError, match="which is not a valid state"):
+        with pytest.raises(RestoreRefusedError, match="which must be the same"):
             fitted(states, ONE_TO_ONE)
 
     def test_a_savepoint_says_that_a_dropped_sink_has_published(self) -> None:

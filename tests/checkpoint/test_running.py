@@ -131,7 +131,10 @@ class TestCheckpoints:
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
         assert (failure.kind, failure.code) == (FailureKind.TRANSIENT, "STORAGE-UNAVAILABLE")
-        assert "consecutive failed checkpoints: 2, tolerated: 1; checkpoint 5: a worker is gone" in failure.message
+        assert (
+            "consecutive failed checkpoints, 2, exceeds the limit of 1; checkpoint 5 failed: a worker is gone"
+            in failure.message
+        )
 
     def test_a_stalled_storage_is_named_when_the_checkpoint_expires(self) -> None:
         played = Played(policy=CheckpointPolicy(interval_ms=None, timeout_ms=5_000, tolerable_failures=1))
@@ -139,7 +142,7 @@ class TestCheckpoints:
         played.at(1_000).checkpoint()
         played.at(6_000).fire("expire:2")
         assert played.only(commands.CheckpointAborted).reason == (
-            "expired after 5000 ms: every vertex acknowledged, and the storage has been storing for 5000 ms"
+            "expired after 5000 ms: all vertices have acknowledged it, and the storage has been writing it for 5000 ms"
         )
 
     def test_the_fence_ends_everything(self) -> None:
@@ -274,7 +277,7 @@ class TestStop:
         end = played.only(commands.EndPipeline)
         assert end.outcome is Outcome.STOPPED
         assert end.failure is not None
-        assert "the storage has been storing for 5000 ms" in end.failure.message
+        assert "the storage has been writing it for 5000 ms" in end.failure.message
 
     def test_commits_after_the_last_checkpoint_are_bounded_too(self) -> None:
         played = Played(policy=BATCH)
@@ -302,9 +305,9 @@ class TestExpiry:
     @pytest.mark.parametrize(
         ("delivered", "said"),
         [
-            (0, r"source in \(has emitted 4 of 4 splits, for 5000 ms\); task in \(runs 2 units, the oldest is unit 1, "
+            (0, r"source in \(has emitted 4 of 4 splits, for 5000 ms\); task in \(runs 2 units; the oldest is unit 1, "
                 r"for 5000 ms\); sink out \(waits for the barrier from nobody, for \d+ ms\)"),
-            (2, r"from task in \(runs 2 units, the oldest is unit 1, for 5000 ms\); sink out"),
+            (2, r"from task in \(runs 2 units; the oldest is unit 1, for 5000 ms\); sink out"),
         ],
     )  # fmt: skip
     def test_who_did_not_answer(self, delivered: int, said: str) -> None:
@@ -340,7 +343,7 @@ class TestExpiry:
         hold_after(played, 0)
         played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         played.at(5_000).fire("expire:2")
-        assert "has 1 units in flight, none of which is running" in played.only(commands.CheckpointAborted).reason
+        assert "has 1 units in flight, but none of them is running" in played.only(commands.CheckpointAborted).reason
 
 
 def hold_after(played: Played, count: int) -> None:

@@ -227,7 +227,7 @@ class TestFailures:
         played.storage_failed(3)
         assert played.said == (), "once is enough"
 
-    @pytest.mark.parametrize(("settle", "why"), [(False, "'out' still publishes"), (True, "the storage is storing it")])
+    @pytest.mark.parametrize(("settle", "why"), [(False, "'out' still publishes"), (True, "the storage is writing it")])
     def test_it_takes_too_long(self, settle: bool, why: str) -> None:
         played = Played(policy=BATCH)
         played.run(4)

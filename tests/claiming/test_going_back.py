@@ -144,9 +144,12 @@ def test_checkpoints_that_somebody_removed_are_missed(
         report, _ = run_through(ground.run(text, restore=Restore()))
         assert report.outcome is JobOutcome.FAILED
         (view,) = report.pipelines
-        assert "newer checkpoints existed and were removed. Their rows would be published twice" in view.failure
+        assert (
+            "newer checkpoints existed and were removed. The rows of these units would be published twice"
+            in view.failure
+        )
     if not left:
-        assert "has no checkpoint at all" in view.failure
+        assert "has no checkpoint" in view.failure
         return
     assert f"-r {OLD} --restore-with-checkpoint {kept[0]} --retract" in view.failure
     how: dict[str, Any] = {"retract": True} if target == "files" else {"accept_duplicates": True}

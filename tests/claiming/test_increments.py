@@ -230,7 +230,7 @@ def test_a_state_of_several_sources_is_theirs_by_name(storage: CheckpointStorage
     assert found.cursor_of("a", reads["a"]) == Cursor(value="a")
     assert found.cursor_of("renamed", reads["b"]) == Cursor(value="b")
     assert found.cursor_of("c", reads["c"]) is None
-    with pytest.raises(UsageError, match="has a cursor of 'a', but that source reads other data now"):
+    with pytest.raises(UsageError, match="has a cursor of 'a', but that source now reads different data"):
         found.cursor_of("a", reads["c"])
     renamed = found.after({"renamed": Window(reads=reads["b"], after=Cursor(value="b"))})
     assert {name: each.cursor for name, each in renamed.sources.items()} == {

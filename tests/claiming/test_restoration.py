@@ -51,7 +51,7 @@ def test_one_that_a_restore_went_back_behind_is_void(one: Played) -> None:
     one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
     one.store(4, 4, epoch=2 * FIRST, base=CheckpointRef(FIRST, 2), kind=CheckpointType.RESTORE_POINT)
     said = one.refusal(at("3", accept_duplicates=True))
-    assert "3: Pipeline 1 (a -> a_out): checkpoint 3 is orphaned: an older checkpoint was restored" in said
+    assert "3: Pipeline 1 (a -> a_out): checkpoint 3 is orphaned, because an older checkpoint was restored" in said
     assert "These can be restored: 100000-1, 100000-2, 200000-4" in said
 
 

@@ -127,7 +127,7 @@ def refusal(made: Made, destination: BlobStorage, kind: type[Exception] = UsageE
 def test_another_job_of_the_same_id_is_not_overwritten(made: Made, destination: BlobStorage) -> None:
     destination.put_manifest(JOB, 1, b"{}")
     assert "exists in" in refusal(made, destination)
-    assert "but differs" in refusal(made, destination)
+    assert "with different content" in refusal(made, destination)
 
 
 def test_a_copy_that_went_on_is_not_overwritten(made: Made, destination: BlobStorage) -> None:
@@ -224,7 +224,7 @@ def test_a_job_that_is_started_during_the_copy_is_not_made_there(made: Made, des
         if done.startswith("checkpoint 200000-6"):
             made.begin(3)
 
-    with pytest.raises(CopyError, match="started or deleted while it was read"):
+    with pytest.raises(CopyError, match="started or deleted during the copy"):
         copy_job(made.storage, destination, JOB, start)
     assert destination.get_manifest(JOB) is None
 

@@ -85,7 +85,7 @@ def test_a_bucket_is_looked_after(made: Made, on_s3: Path, capsys: pytest.Captur
         assert storage.put_if_absent(victim.key, sealed[:-1])
     capsys.readouterr()
     assert main(["checkpoints", "verify", "--from", str(on_s3)]) == 1
-    assert "The newest usable one is 200000-6" in capsys.readouterr().out
+    assert "The newest usable checkpoint is 200000-6" in capsys.readouterr().out
     assert main(["checkpoints", "gc", "--from", str(on_s3), "--older-than", "0"]) == 1
     assert "no data of job job-1 is removed" in capsys.readouterr().out
     with StorageReference(storage=str(on_s3)).open() as storage:

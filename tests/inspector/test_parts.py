@@ -57,5 +57,7 @@ def test_a_program_that_knows_no_parts_refuses_the_state(
     assert state is not None
     assert codec.encode(codec.decode(state.states)) == state.states
     monkeypatch.setitem(codec._NEWEST, VertexKind.SOURCE, codec.VERTEX_VERSION)
-    with pytest.raises(StateFormatError, match="has version 2; this version of the engine reads 1: upgrade it"):
+    with pytest.raises(
+        StateFormatError, match="has version 2, but this engine supports versions up to 1: upgrade the engine"
+    ):
         codec.decode(state.states)

@@ -29,7 +29,7 @@ def test_a_job_with_its_names_epochs_and_the_line_of_live_checkpoints(made: Made
 
 def test_an_empty_storage_has_no_job(storage: BlobStorage) -> None:
     assert survey(storage) == ()
-    with pytest.raises(UsageError, match="no job at all"):
+    with pytest.raises(UsageError, match="no jobs"):
         survey_job(storage, JOB)
 
 
@@ -90,7 +90,7 @@ def test_two_objects_for_one_checkpoint_are_a_problem(made: Made) -> None:
     folder = Path(made.storage.namespace, JOB, "000001")
     (original,) = folder.glob("0000100000-*2.checkpoint.base-none.ckpt")
     original.with_name(original.name.replace("checkpoint", "savepoint")).write_bytes(original.read_bytes())
-    assert "two objects claim to be checkpoint 100000-2" in survey(made.storage)[0].all_problems[0]
+    assert "two objects have the name of checkpoint 100000-2" in survey(made.storage)[0].all_problems[0]
 
 
 def test_a_storage_that_does_not_show_what_lies_in_it_is_refused() -> None:

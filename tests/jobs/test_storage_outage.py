@@ -178,7 +178,7 @@ def minio(tmp_path: Path) -> Iterator[MinIO]:
         yield server
 
 
-HANGS = "every vertex acknowledged, and the storage has been storing for "
+HANGS = "all vertices have acknowledged it, and the storage has been writing it for "
 
 
 @pytest.mark.servers

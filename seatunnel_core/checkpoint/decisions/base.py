@@ -143,7 +143,7 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     if found:
         return found[-1]
     written = checkpoint_id if epoch is None else CheckpointRef(epoch, checkpoint_id)
-    orphaned = "is orphaned: an older checkpoint was restored, or its engine had been replaced"
+    orphaned = "is orphaned, because an older checkpoint was restored or another engine had taken over the pipeline"
     reason = orphaned if named else "does not exist"
     restorable = ", ".join(str(info.ref) for info in checkpoints if info.ref in live) or "none"
     raise RestoreRefusedError(f"checkpoint {written} {reason}. These can be restored: {restorable}")
@@ -203,9 +203,11 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
         "no stored checkpoint can be read. Restore the files of a checkpoint from a backup, or empty the targets and "
         "start over under a new id"
         if intact is None
-        else f"the newest intact one is {intact}. Restoring an older one may publish rows twice, so request it "
-        "explicitly: restore it with retract=True to first delete the rows published after it from the targets, "
-        "or with accept_duplicates=True to keep them"
+        else (
+            f"the newest intact one is {intact}. Restoring an older checkpoint may publish rows twice, so "
+            "request it explicitly: use retract=True to first delete the rows published after it from the targets, or "
+            "accept_duplicates=True to keep them"
+        )
     )
     return f"{which} {info} is damaged ({reason}); {remedy}"
 

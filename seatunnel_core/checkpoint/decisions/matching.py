@@ -68,8 +68,8 @@ def fitted(
     """
     if not states.sources or states.sources.keys() != states.tasks.keys():
         raise RestoreRefusedError(
-            f"it has the sources {sorted(states.sources)} and tasks of {sorted(states.tasks)}, which is not a "
-            "valid state"
+            f"it contains the sources {sorted(states.sources)} and tasks of the sources {sorted(states.tasks)}, "
+            "which must be the same"
         )
     dropped = compare(states, topology).dropped
     if dropped and not allow_non_restored:

@@ -112,9 +112,9 @@ def require_known(
 def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef | None) -> str:
     units = ", ".join(committables[:_NAMED]) + (", …" if len(committables) > _NAMED else "")
     found = (
-        f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
-        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} contains none")
-        + ": newer checkpoints existed and were removed. Their rows would be published twice. "
+        f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}), but "
+        + ("the job has no checkpoint" if base is None else f"the latest checkpoint {base} does not contain them")
+        + ": newer checkpoints existed and were removed. The rows of these units would be published twice. "
     )
     if base is None:
         return f"{found}Restore the checkpoints from a copy, or empty the target and start over under a new id"

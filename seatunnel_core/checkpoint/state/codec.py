@@ -105,7 +105,9 @@ def _vertex(text: str) -> VertexId:
 def _require_version(block: Json, key: str, newest: int, what: str, oldest: int | None = None) -> None:
     found = stored.number(block, key)
     if not (newest if oldest is None else oldest) <= found <= newest:
-        raise StateFormatError(f"{what} has version {found}; this version of the engine reads {newest}: upgrade it")
+        raise StateFormatError(
+            f"{what} has version {found}, but this engine supports versions up to {newest}: upgrade the engine"
+        )
 
 
 def _version(state: VertexState) -> int:
@@ -144,7 +146,9 @@ def _read_task(block: Json) -> TaskState:
     state = TaskState.from_record(block)
     numbers = [held.unit.number for held in state.units]
     if any(later <= earlier for earlier, later in pairwise([*numbers, state.next_unit])):
-        raise StateFormatError(f"the stored units are not numbered in order below {state.next_unit}, the next one")
+        raise StateFormatError(
+            f"the numbers of the stored units must increase and be less than the next unit number, {state.next_unit}"
+        )
     return state
 
 
@@ -152,7 +156,7 @@ def _read_sink(block: Json) -> SinkState:
     """Decode the state of a sink; reject a duplicate committable ID, because commits are recorded by ID (R1)."""
     state = SinkState.from_record(block)
     if len({committable.id for committable in state.uncommitted}) < len(state.uncommitted):
-        raise StateFormatError("the stored state of a sink contains one committable twice")
+        raise StateFormatError("the stored state of a sink contains the same committable twice")
     return state
 
 

@@ -131,9 +131,9 @@ class TaskVertex:
         """Return the current activity of the task, and its start in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
-            return f"has {self.units_in_flight} units in flight, none of which is running", self._wiring.now_ms
+            return f"has {self.units_in_flight} units in flight, but none of them is running", self._wiring.now_ms
         oldest = min(running, key=lambda flight: flight.since_ms)
-        return f"runs {len(running)} units, the oldest is unit {oldest.unit.number}", oldest.since_ms
+        return f"runs {len(running)} units; the oldest is unit {oldest.unit.number}", oldest.since_ms
 
     # Splits become units.
 
@@ -227,7 +227,7 @@ class TaskVertex:
             expected = (event.task, event.attempt.unit, event.attempt.epoch)
             if said != expected:
                 raise IllegalEventError(
-                    f"committable {committable.id!r} has source, unit, epoch = {said}; expected {expected}"
+                    f"committable {committable.id!r} belongs to (source, unit, epoch) = {said}; expected {expected}"
                 )
 
     def finished(self, event: UnitFinished) -> None:

@@ -102,7 +102,7 @@ CHANGED = RestoreRequest(changed_bindings=MOVED, since=2)
         (HELD, BACK, RestoreRequest(), evolve(HELD, retracting=REF(1, 7))),
         (OWING, BACK, RestoreRequest(), OWING),
         (OWING, LATEST, RestoreRequest(), OWING),
-        (VertexStates(), LATEST, RestoreRequest(), "which is not a valid state"),
+        (VertexStates(), LATEST, RestoreRequest(), "which must be the same"),
     ],
     ids=[
         "the latest as it is",
@@ -190,9 +190,9 @@ def test_who_lists_what_is_published(
     [
         (REF(1, 7), {"0-1-1", "0-1-3"}, None),
         (REF(1, 7), set(), None),
-        (REF(1, 7), {"0-1-2"}, "1 unit (0-1-2) of which the latest checkpoint 1-7"),
-        (REF(1, 7), {"0-1-1", "0-1-4"}, "1 unit (0-1-4) of which the latest checkpoint 1-7"),
-        (None, {"0-1-1"}, "1 unit (0-1-1) of which the job has no checkpoint"),
+        (REF(1, 7), {"0-1-2"}, "1 unit (0-1-2), but the latest checkpoint 1-7"),
+        (REF(1, 7), {"0-1-1", "0-1-4"}, "1 unit (0-1-4), but the latest checkpoint 1-7"),
+        (None, {"0-1-1"}, "1 unit (0-1-1), but the job has no checkpoint"),
     ],
     ids=["named by the base", "nothing", "in flight in the base", "after the base", "no checkpoint"],
 )

@@ -237,7 +237,10 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (b'{"format": 1e999}', "1e999 is too large"),
         (b'{"format": 1.5}', "'format' must be a whole number"),
         (b'{"format": 1, "vertices": []}', "'vertices' must be a block, not a list"),
-        (damaged("format", 2), "the state has version 2; this version of the engine reads 1: upgrade it"),
+        (
+            damaged("format", 2),
+            "the state has version 2, but this engine supports versions up to 1: upgrade the engine",
+        ),
         (damaged("vertices/task in/version", 9), "the state of 'task in' has version 9"),
         (damaged("vertices/oven in", {"version": 1, "state": {}}), "a vertex of an unknown kind: 'oven in'"),
         (damaged("vertices/source in/state/cursor", -1), "whole number"),
@@ -255,11 +258,11 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (damaged("vertices/sink out/state/save_mode_pending", 1), "true or false"),
         (damaged("vertices/sink out/state/uncommitted", {}), "'uncommitted' must be a list, not a block"),
         (damaged("vertices/sink out/state/uncommitted", [1]), "expected a block with 'id', found 1"),
-        (damaged("vertices/sink out/state/uncommitted", [COMMITTABLE, COMMITTABLE]), "one committable twice"),
+        (damaged("vertices/sink out/state/uncommitted", [COMMITTABLE, COMMITTABLE]), "the same committable twice"),
         (damaged("vertices/task in/state/units", [{"number": 1, "splits": [{"body": 1}]}]), "'index' is missing"),
         (damaged("vertices/task in/state/units", [UNIT | {"number": 0}]), "'number' must be a whole number from 1"),
         (damaged("vertices/task in/state/next_unit", 0), "'next_unit' must be a whole number from 1"),
-        (damaged("vertices/task in/state/units", [UNIT]), "not numbered in order below 1, the next one"),
+        (damaged("vertices/task in/state/units", [UNIT]), "must increase and be less than the next unit number, 1"),
     ],
 )
 def test_what_is_not_a_state_is_refused(encoded: bytes, said: str) -> None:
