@@ -138,7 +138,7 @@ def below(block: Any, key: str) -> dict[str, Any]:
     if not isinstance(value, _MAPPING):
         _refuse(key, "a block", value)
     if not _writable("".join(value)):
-        raise StoredValueError(f"a key in {key!r} is not a text")
+        raise StoredValueError(f"a key in {key!r} is not a string")
     return dict(value)
 
 

@@ -141,7 +141,7 @@ class Job:
         except ValueError as error:
             raise UsageError(f"from_rows: {error}") from error
         if declared is not None and (declared.primary_key or declared.constraint_keys or declared.comment):
-            raise UsageError("from_rows: only columns are allowed in this schema, without keys and comments")
+            raise UsageError("from_rows: the schema may contain only columns, but no keys and no comments")
         try:
             held = hold_rows(rows, declared and declared.columns)
         except RowError as error:
@@ -153,7 +153,7 @@ class Job:
         if name in self._names:
             raise UsageError(f"two nodes of the job {self.name!r} are named {name!r}; rename one of them")
         if any(rows.job is not self for rows in inputs):
-            raise UsageError(f"{name!r} uses rows of another job; build both nodes with the same st.Job")
+            raise UsageError(f"{name!r} reads from a node of another job; build both nodes with the same st.Job")
         self._names.add(name)
         joined: dict[str, Any] = {"name": name}
         if inputs:

@@ -83,18 +83,18 @@ class RunArguments(Command):
     close_job: bool = switch(
         *("-cj", "--close-job"), exclusive="ending",
         help="stop the job when this command ends (the default without --async)")  # fmt: skip
-    ui: bool = switch("--ui", help="serve a web page of the job, and print its address")
+    ui: bool = switch("--ui", help="serve a web page that shows the job, and print its address")
     begun_to: int | None = option("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
     """File descriptor of a pipe to notify when the job has started; set only in a background process."""
 
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
-        help="check files and sources, and print plan and guarantees; no row is moved")  # fmt: skip
+        help="check the files and sources, and print the plan and guarantees, without moving any row")  # fmt: skip
     verbose: bool = switch("--verbose", help="with --check: also show the options at their defaults")
     encrypt: bool = switch(
         "--encrypt", exclusive="instead",
         help="print the job file with its secrets encrypted by the shade.identifier of its env")  # fmt: skip
-    decrypt: bool = switch("--decrypt", exclusive="instead", help="print the job file with its secrets in the clear")
+    decrypt: bool = switch("--decrypt", exclusive="instead", help="print the job file with its secrets in plain text")
     strict: bool = switch("--strict", help="unknown keys in connectors' blocks are errors, not warnings")
     engine_config: Path | None = option(
         "--engine-config", metavar="FILE", type=Path, help="engine file to use instead of the detected seatunnel.yaml"
@@ -105,7 +105,7 @@ class RunArguments(Command):
     )
     jvm_options: str = option(
         "-D", metavar="JvmOption=…", action="append", default=[], type=_jvm_option, converter=" ".join,
-        help='options of Spark\'s driver: -DJvmOption="-Xmx4G"')  # fmt: skip
+        help='JVM options of the Spark driver: -DJvmOption="-Xmx4G"')  # fmt: skip
     """Options of the Spark driver's JVM, added after ``JAVA_OPTS``."""
 
     typed: tuple[str, ...] = field(repr=False)
@@ -184,7 +184,7 @@ def _refuse_options_of_a_job(values: argparse.Namespace) -> None:
     for name in _OF_A_NEW_JOB:
         if getattr(values, name):
             flag = flag_of(RunArguments, name)
-            raise UsageError(f"{flag} is for starting a job and has no effect on a running job: remove it")
+            raise UsageError(f"{flag} has an effect only when a job starts, not on a running job: remove it")
 
 
 def _refuse_options_without_a_run(arguments: RunArguments) -> None:
@@ -226,7 +226,10 @@ def _empty_parser() -> Parser:
                 "seatunnel tables reread ID TABLE",
             )
         ),
-        description="Moves data exactly once, on Spark. Kill it at any time; the first command printed resumes it.",
+        description=(
+            "Moves data exactly once, on Spark. A job can be killed at any time; the first command that it prints "
+            "resumes it."
+        ),
         epilog=f"other commands:\n{commands}\n\n"
         "exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 stopped\n"
         "Ctrl-C stops after a last checkpoint; a second Ctrl-C stops at once.",

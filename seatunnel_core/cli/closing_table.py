@@ -38,7 +38,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     ]
     lines += _told(report.pipelines)
     if report.resumed:
-        lines += ["", "Rows count the whole job; time, checkpoints and restarts count this run."]
+        lines += ["", "Row counts are for the whole job; time, checkpoints and restarts are for this run."]
     if report.ended_before:
         lines += ["", "This job had already finished; nothing was moved."]
     if report.failure:
@@ -55,7 +55,10 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if report.log_file is not None:
         lines += ["", f"Spark's log: {report.log_file}"]
     if any(view.phase == FENCED for view in report.pipelines):
-        lines += ["", f"Another process now runs this job; let it run. To take the job over again: {resume_command}"]
+        lines += [
+            "",
+            f"Another process now runs this job: let that process run. To take the job over again: {resume_command}",
+        ]
     elif report.outcome is not JobOutcome.FINISHED:
         lines += ["", f"To resume this job: {resume_command}"]
     return "\n".join(lines)

@@ -217,7 +217,7 @@ def _variables(
     for variable, use in kept.items():
         sent.pop(variable, None)
         where = f"{use.position}: ${{{variable}}}"
-        print(f"{where} is not sent, because {use.keys} is a secret: nodes use their own value", flush=True)
+        print(f"{where} is not sent, because {use.keys} is a secret: each node uses its own value", flush=True)
     return sent
 
 

@@ -36,7 +36,7 @@ def init(folder: Path, *, cluster: bool = False) -> None:
     names = [*(file.path for file in written), *([_SECRET] if cluster else [])]
     there = [name for name in names if (home / name).exists()]
     if there:
-        raise UsageError(f"{folder} already has {', '.join(there)}; nothing was written. Choose another folder.")
+        raise UsageError(f"{folder} already contains {', '.join(there)}; nothing was written. Choose another folder.")
     try:
         for file in written:
             _write(home / file.path, file)
@@ -62,7 +62,9 @@ def _print_cluster(folder: Path) -> None:
     print(f"  {shlex.join([str(bin / 'seatunnel-cluster.sh'), '-d'])}")
     print(f"  {shlex.join([str(bin / 'seatunnel.sh'), '-c', str(folder / 'jobs/first.conf')])}")
     print(f"  {shlex.join([str(bin / 'stop-seatunnel-cluster.sh')])}")
-    print(f"\nOther machines get the same folder, with {_SECRET}, mode 600: anyone with this secret can run jobs.")
+    print(
+        f"\nCopy this folder to the other machines, with {_SECRET} in mode 600: anyone with this secret can run jobs."
+    )
 
 
 def _files_of_cluster() -> list[_File]:

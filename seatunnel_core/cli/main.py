@@ -184,8 +184,8 @@ def _outside_the_tree(error: Exception) -> int:
         return _complain(f"{error}{more}", WRONG_USAGE if wrong_usage else FAILED)
     traceback.print_exc()
     return _complain(
-        f"\nThis is a bug in seatunnel-core {_version()}, not a mistake of yours. Please report it with the text above "
-        "and the job file (without its secrets).",
+        f"\nThis is a bug in seatunnel-core {_version()}, not an error in your job. Please report it with the text "
+        "above and the job file (without its secrets).",
         FAILED,
     )
 

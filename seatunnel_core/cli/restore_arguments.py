@@ -53,9 +53,9 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=("keep output published since then; its rows will be duplicated"),
     )
-    forget = "discard the state of sources and sinks that the job no longer has"
+    forget = "discard the state of sources and sinks that were removed from the job"
     add("--allow-non-restored-state", action="store_true", help=forget)
-    take = "with -r: even if the job runs in another process here, which then ends with an error"
+    take = "with -r: also if another process on this machine runs the job; that process then ends with an error"
     add("--take-over", action="store_true", help=take)
 
 

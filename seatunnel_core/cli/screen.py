@@ -51,7 +51,10 @@ class Backlog:
             self._write(self._waiting.popleft())
         if self._lost:
             lost, self._lost = self._lost, 0
-            self._write(f"{count(lost)} lines are missing here: the log was written faster than it was read")
+            self._write(
+                f"{count(lost)} lines of the log are missing here, because they were written faster than they could be "
+                "displayed"
+            )
 
 
 class Screen:

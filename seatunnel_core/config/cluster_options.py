@@ -39,8 +39,10 @@ INSTANCE_HOST = Option(
 ZOOKEEPER = Option(
     "cluster.zookeeper-connect-string",
     STRING,
-    doc="`host:port` of ZooKeeper's servers, separated by commas, with an optional `/path` after the last one. Nodes "
-    "register their addresses there and find others, in addition to those of `member-list`.",
+    doc=(
+        "`host:port` of ZooKeeper's servers, separated by commas, with an optional `/path` after the last one. Nodes "
+        "register their addresses there and find other nodes, in addition to those of `member-list`."
+    ),
 )
 METADATA = Option(
     "cluster.metadata-url",

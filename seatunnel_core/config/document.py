@@ -159,7 +159,7 @@ def by_hocon(value: Value, warn: Warn) -> Value:
 
 def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> None:
     warn(
-        f"the value at {hidden.position} is hidden by this one",
+        f"this value hides the value at {hidden.position}",
         later.position,
         "A key cannot have both a value and nested keys: quote the longer key to keep both",
     )

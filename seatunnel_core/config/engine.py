@@ -150,8 +150,8 @@ def idle_client_options(folder: Path) -> str:
     if not any(line and not line.startswith("#") for line in lines):
         return ""
     return (
-        f"{path} has no effect: a client of a cluster has no JVM. For a job that runs here write JAVA_OPTS or "
-        '-DJvmOption="…", for the nodes of a cluster jvm_options'
+        f'{path} has no effect: a client of a cluster has no JVM. Set JAVA_OPTS or -DJvmOption="…" for a job that '
+        "runs in this process, and jvm_options for the nodes of a cluster"
     )
 
 

@@ -83,7 +83,7 @@ ROWS_PER_SECOND = Option(
 BYTES_PER_SECOND = Option(
     "read_limit.bytes_per_second",
     LONG,
-    doc="The same in bytes per second; if both are set, both apply.",
+    doc="Read rate limit of the same kind, in bytes per second; if both are set, both apply.",
     unit="bytes/s",
 )
 SAVE_MODE_LOCATION = Option(
@@ -102,7 +102,7 @@ FLUSH_INTERVAL = Option(
 )
 JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are Python packages; install them with pip")
 CUSTOM_PARAMETERS = Option(
-    "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="this engine does not read them"
+    "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="this engine does not read this option"
 )
 TAG_FILTER = Option(
     "tag_filter",
@@ -121,13 +121,15 @@ SHADE_IDENTIFIER = Option(
     "shade.identifier",
     STRING,
     default="default",
-    doc="Encryption of secrets in the file: `default` for none; `base64` is built in and protects nothing.",
+    doc="Encryption of secrets in the file: `default` for none; `base64` is built in, but does not protect secrets.",
 )
 SHADE_OPTIONS = Option(
     "shade.options",
     LIST(STRING),
-    doc="Encrypted options of sources and sinks in addition to `username`, `password`, `auth`, `token`, `access_key` "
-    "and `secret_key`; nested ones with dots.",
+    doc=(
+        "Encrypted options of sources and sinks in addition to `username`, `password`, `auth`, `token`, `access_key` "
+        "and `secret_key`; with dots for nested options."
+    ),
 )
 SHADE_PROPERTIES = Option("shade.properties", MAP, doc="Settings of the shade itself.", secret=True)
 
@@ -174,7 +176,7 @@ def no_master(text: str) -> str:
     """Return why a string is not a valid master, with an alternative."""
     if text.startswith("sc://"):
         return (
-            "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel and share work. "
-            "Use the address of the master itself: spark://HOST:PORT"
+            "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel jobs and "
+            "share executors. Use the address of the Spark master instead: spark://HOST:PORT"
         )
-    return f"expected local, local[N] with N from 1, or spark://HOST:PORT, found {text!r}"
+    return f"expected local, local[N] with N of at least 1, or spark://HOST:PORT, found {text!r}"

@@ -25,9 +25,9 @@ def read_text(path: Path) -> str:
             raise _unreadable(path, f"it is larger than {MAX_BYTES} bytes")
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise _unreadable(path, f"there is no such file{_near(path)}") from error
+        raise _unreadable(path, f"the file does not exist{_near(path)}") from error
     except IsADirectoryError as error:
-        raise _unreadable(path, "it is a folder; name a file in it") from error
+        raise _unreadable(path, "it is a folder; specify a file in it") from error
     except PermissionError as error:
         raise _unreadable(path, "this user has no permission to read it") from error
     except UnicodeDecodeError as error:

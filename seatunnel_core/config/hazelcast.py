@@ -163,7 +163,9 @@ NAME = Option(
 )
 TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members by their list.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")
-MEMBERS = Option("network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one string with commas.")
+MEMBERS = Option(
+    "network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one string, separated by commas."
+)
 PORT = Option("network.port.port", _PORT, default=5801, doc="Port of each process.")
 AUTO_INCREMENT = Option(
     "network.port.auto-increment", BOOLEAN, default=True, doc="Try the next ports if the port is taken."
@@ -175,7 +177,10 @@ PUBLIC_ADDRESS = Option(
     doc="Address at which other processes reach this one.",
 )
 USES_INTERFACES = Option(
-    "network.interfaces.enabled", BOOLEAN, default=False, doc="True to choose the process's address by the list below."
+    "network.interfaces.enabled",
+    BOOLEAN,
+    default=False,
+    doc="True to choose the address of the process from `network.interfaces.interfaces`.",
 )
 INTERFACES = Option(
     "network.interfaces.interfaces",
@@ -243,8 +248,8 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 def note_cluster(entry: Entry, problems: Problems) -> None:
     """Read a cluster block in the wrong file, and warn that it has no effect there."""
     problems.warn(
-        f"{entry.key!r} describes a cluster: nodes and clients read it from {entry.key}.yaml. It has no effect "
-        "here: a job runs in the process that starts it",
+        f"{entry.key!r} describes a cluster: nodes and clients read it from {entry.key}.yaml. It has no effect in "
+        "this file, because a job runs in the process that starts it",
         entry.position,
     )
     _read(entry, problems)

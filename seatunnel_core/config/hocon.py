@@ -190,11 +190,11 @@ class _Parser(TokenReader):
         if kind == "end":
             if closing:
                 place = self.texts.position(opened)
-                self.fail(f"the '{{' of line {place.line} is never closed: a '}}' is missing", offset)
+                self.fail(f"the '{{' in line {place.line} is never closed: a '}}' is missing", offset)
             return False
         if kind == "mark" and text == "}":
             if not closing:
-                self.fail("unexpected '}': no block is open", offset)
+                self.fail("unexpected '}': no block is open here", offset)
             self.at += 1
             return False
         return True
@@ -247,7 +247,7 @@ class _Parser(TokenReader):
             fail(f"the included file {name!r} does not exist")
         if path is None:
             place = self.texts.position(start)
-            self._includes.problems.warn(f"the included file {name!r} does not exist and is left out", place)
+            self._includes.problems.warn(f"the included file {name!r} does not exist, so the include is ignored", place)
         return path, start
 
     def _include(self, target: Object, *, top: bool) -> None:
@@ -316,7 +316,7 @@ class _Parser(TokenReader):
         while self.tokens[self.at][:2] != ("mark", "]"):
             if self.tokens[self.at][0] == "end":
                 line = self.texts.position(opened).line
-                self.fail(f"the '[' of line {line} is never closed: a ']' is missing", self.tokens[self.at][2])
+                self.fail(f"the '[' in line {line} is never closed: a ']' is missing", self.tokens[self.at][2])
             items.append(self._value())
             self._separator("]")
             self.skip()

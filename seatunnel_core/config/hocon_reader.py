@@ -55,7 +55,7 @@ class TokenReader:
 
     def _element(self, written: str, began: int, quoted: bool, offset: int) -> tuple[str, int]:
         if not written and not quoted:
-            self.fail("a dot in a key must be between two names: one of them is missing", offset)
+            self.fail("a dot in a key must stand between two names, but one of them is missing", offset)
         return written, began
 
     def skip(self) -> None:

@@ -219,7 +219,7 @@ def _named(kind: Kind, entry: Entry, problems: Problems) -> RawBlock | None:
 def _listed(kind: Kind, item: Value, problems: Problems) -> RawBlock | None:
     """Return the plugin in ``{plugin_name: X, …}``, or in YAML ``X: {…}``."""
     if not isinstance(item, Block):
-        problems.error(f"each entry of the list {kind.value!r} is a block with plugin_name", item.position)
+        problems.error(f"each entry of the list {kind.value!r} must be a block with plugin_name", item.position)
         return None
     name = item.get("plugin_name")
     if isinstance(name, Scalar) and name.value is not None:

@@ -63,7 +63,7 @@ class Budget:
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
-                self._exceed("tokens", f"it has more than {self.limits.tokens:,} tokens", place(each))
+                self._exceed("tokens", f"the text has more than {self.limits.tokens:,} tokens", place(each))
             if self._tokens % _TICKS == 0:
                 self._look_at_clock(lambda each=each: place(each))  # type: ignore[misc]
             yield each
@@ -72,7 +72,7 @@ class Budget:
         """Count a key."""
         self._keys += 1
         if self._keys > self.limits.keys:
-            self._exceed("keys", f"it has more than {self.limits.keys:,} keys", place())
+            self._exceed("keys", f"the text has more than {self.limits.keys:,} keys", place())
         self.tick(place)
 
     def substituted(self, values: int, place: Callable[[], Position]) -> None:
@@ -80,7 +80,7 @@ class Budget:
         self._substituted += values
         if self._substituted > self.limits.substitutions:
             said = (
-                "this text is too large: substitutions, aliases and merges add more than "
+                "the text is too large: substitutions, aliases and merges add more than "
                 f"{self.limits.substitutions:,} values"
             )
             self._exceed("substitutions", said, place())
@@ -94,7 +94,7 @@ class Budget:
 
     def _look_at_clock(self, place: Callable[[], Position]) -> None:
         if time.thread_time() - self._begun > self.limits.seconds:
-            self._exceed("time", f"reading it takes longer than {self.limits.seconds:g} s", place())
+            self._exceed("time", f"reading the text takes longer than {self.limits.seconds:g} s", place())
 
     def _exceed(self, name: str, said: str, place: Position) -> None:
         raise ConfigError(f"{place}: limit of {name} exceeded: {said}. Split the job, or reduce repetitions")

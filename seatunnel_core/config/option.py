@@ -249,7 +249,7 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             yield dotted(prefix, str(key)), part if isinstance(part, Resolved) else _text(part)
 
 
-def _object_name(value: Any, wanted: str = 'expected an object as "package.module:name"') -> str:
+def _object_name(value: Any, wanted: str = 'expected an object in the form "package.module:name"') -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value):
         raise ValueError(f"{wanted}, found {_found(value)}")
     return value
@@ -258,7 +258,7 @@ def _object_name(value: Any, wanted: str = 'expected an object as "package.modul
 def _function(value: Any) -> Callable[..., Any]:
     if callable(value):
         return value  # type: ignore[no-any-return]
-    wanted = 'expected a function as "package.module:name"'
+    wanted = 'expected a function in the form "package.module:name"'
     _object_name(value, wanted)
     module_name, _, path = value.partition(":")
     try:

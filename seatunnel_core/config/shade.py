@@ -142,9 +142,8 @@ def _find(identifier: str) -> type[Shade]:
     if point is None:
         known = ", ".join(sorted({Base64Shade.identifier, NO_SHADE, *points}))
         raise UsageError(
-            f"there is no shade {identifier!r}; available: {known}. Your own is a package with an entry "
-            "point in "
-            f"the group {GROUP}"
+            f"there is no shade {identifier!r}; available: {known}. To add a shade, install a package with an entry "
+            f"point in the group {GROUP}"
         )
     try:
         found: Any = point.load()

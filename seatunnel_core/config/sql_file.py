@@ -107,8 +107,8 @@ class _Job:
         elif statement.takes("WITH"):
             self._plugin(name, offset, statement)
         elif statement.word() == "(":
-            hint = "Remove them; the columns of a source are in its option 'schema'"
-            self._text.refuse(f"the table {name!r} has columns in SQL", statement.offset, hint)
+            hint = "Remove them; set the columns of a source in its option 'schema'"
+            self._text.refuse(f"the table {name!r} declares columns in SQL", statement.offset, hint)
         else:
             self._text.refuse(
                 f"expected WITH (…) or AS SELECT … after {name!r}, found {statement.word()!r}", statement.offset
@@ -118,7 +118,7 @@ class _Job:
         options = {entry.key: entry for entry in self._options(statement)}
         kind, connector = (self._fixed(options, key, name, offset) for key in ("type", "connector"))
         if kind.text.lower() not in ("source", "sink"):
-            self._problem(f"the type of the table {name!r} is {kind.text!r}", kind.position, "Use source or sink")
+            self._problem(f"the table {name!r} has the unknown type {kind.text!r}", kind.position, "Use source or sink")
         table = _Table(kind.text.lower(), connector.text, list(options.values()), self._text.at(offset))
         if table.kind == "source":
             table.options.append(_entry("plugin_output", name, table.position))

@@ -287,7 +287,8 @@ class _Resolver:
                 first = Items(first.values + other.values, first.position)
             else:
                 raise self.error(
-                    "a block, a list and a string cannot be combined into one value: is a line end or a comma missing?",
+                    "a block, a list and a string cannot be combined into one value: check whether a line end or a "
+                    "comma is missing",
                     node.offset,
                 )
         return first

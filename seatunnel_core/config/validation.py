@@ -200,8 +200,8 @@ def _written(option: Option[Any], found: _Found) -> Any:
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
-            f"the value of {found.key!r} is {value}, and {found.key!r} is not a secret option: its value is shown "
-            "and stored. Set the value itself, or ${NAME}"
+            f"the value of {found.key!r} is the secret reference {value}, but {found.key!r} is not a secret option: "
+            "its value is displayed and stored. Set the value itself, or ${NAME}"
         )
     return _fetched(found.key, value) if option.secret and not option.no_effect else value
 

@@ -223,7 +223,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
         elif _goes_to_a_service(text, keys):
             problems.error(f"{'.'.join(keys)}: {message}", position, suggestion)
         else:
-            problems.warn(f"{message}, so it remains in the value", position, suggestion)
+            problems.warn(f"{message}, so the placeholder remains in the value", position, suggestion)
         return match[0]
 
     found = _PLACEHOLDER.sub(replacement, text)

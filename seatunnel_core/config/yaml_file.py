@@ -158,7 +158,10 @@ class _Reader:
     def _alias(self, event: Any) -> Value:
         self.aliases += 1
         if event.anchor not in self.anchors:
-            self._fail(f"*{event.anchor} refers to an anchor &{event.anchor} that is not above it", self._place(event))
+            self._fail(
+                f"*{event.anchor} refers to the anchor &{event.anchor}, which is not defined above it",
+                self._place(event),
+            )
         nested = not isinstance(self.anchors[event.anchor], Scalar) and any(level.anchor for level in self.open)
         if nested or self.aliases > _MAX_ALIASES:
             self._fail("aliases inside an anchored value are not supported", self._place(event))
@@ -195,7 +198,7 @@ class _Reader:
                 parent.merged.append(block)
         elif key.text in parent.keys:
             self._fail(
-                f"the key {key.text!r} occurs twice in this block; to set it several times, use a list ('- "
+                f"the key {key.text!r} occurs twice in this block; to set several values, use a list ('- "
                 f"{key.text}: …')",
                 key.position,
             )

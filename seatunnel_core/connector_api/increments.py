@@ -76,7 +76,7 @@ def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
     block = BLOCK(keys).parse(value)
     unknown = sorted(block.keys() - keys.keys())
     if unknown:
-        raise ValueError(f"incremental has no {unknown[0]!r}; it has {', '.join(keys)}")
+        raise ValueError(f"incremental has the unknown key {unknown[0]!r}; expected {', '.join(keys)}")
     if block.get("column") is None:
         raise ValueError("incremental needs column, as in incremental { column = updated_at }")
     return Increment(

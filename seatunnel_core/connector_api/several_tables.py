@@ -49,8 +49,10 @@ def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
         TABLES,
         ENTRIES(*declared),
         aliases=("table_list",),
-        doc="Several tables: a block of this source's options for each, in place of those options. "
-        "schema.table is the name of the table.",
+        doc=(
+            "Several tables: one block of this source's options per table, in place of those options. schema.table "
+            "is the name of the table."
+        ),
     )
 
 
@@ -67,7 +69,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
-            f"option {beside[0]!r}: it has no effect on the entries of {TABLES}; set it in each entry that needs it"
+            f"option {beside[0]!r} has no effect on the entries of {TABLES}; set it in each entry that needs it"
         )
     return SeveralTables(options, _by_table(plugin, entries, options))
 
@@ -90,8 +92,8 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
         with findings.part():
             if table in named:
                 raise UsageError(
-                    f"option {TABLES!r}: entry {number} has the same table {table!r} as another entry; "
-                    'write a different name in each: schema { table = "shop.orders" }'
+                    f"option {TABLES!r}: entry {number} has the same table {table!r} as another entry; set a "
+                    'different name in each entry: schema { table = "shop.orders" }'
                 )
             named.add(table)
             with findings.part(f"option {TABLES!r}, entry {number}: "):

@@ -245,7 +245,9 @@ class Sink(ABC):
                 elif known == value:
                     body[key] = value
                 else:
-                    raise SinkError(f"sink {self.identifier} does not define how to merge {key!r} of its staged parts")
+                    raise SinkError(
+                        f"sink {self.identifier} does not define how to merge the values of {key!r} in its staged parts"
+                    )
         return Staged(
             body=body,
             rows=sum(part.rows for part in parts),

@@ -66,9 +66,9 @@ SCOPE = Option(
     ENUM(AUTO, UNIT, ALL),
     default=AUTO,
     doc=(
-        "Input rows of one query or function call. `all`: the rows of all splits of the sources, in one Spark query "
-        "(batch jobs only). `unit`: the rows of one work unit, so a group occurs once per unit. `auto`: chosen by "
-        "Spark's plan; operations across rows need `all`."
+        "Input rows of one query or function call. `all`: the rows of all splits of the sources, in one Spark "
+        "query (batch jobs only). `unit`: the rows of one work unit, so a group may occur in several units. "
+        "`auto`: chosen by Spark's plan; operations across rows need `all`."
     ),
 )
 

@@ -73,9 +73,10 @@ def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:
         if node.output in found:
             first = nodes[found[node.output]]
             problems.error(
-                f"two nodes have the output name {node.output!r}",
+                f"two nodes have the same output name {node.output!r}",
                 node.position,
-                f"{first.identifier} at {first.position} also has it: give each a different plugin_output",
+                f"It is also the output of {first.identifier} at {first.position}: set a different plugin_output "
+                "for each node",
             )
         else:
             found[node.output] = index
@@ -94,8 +95,8 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
             before = _before(index, nodes)
             found += before
             problems.warn(
-                f"{node.identifier} reads from {name!r}, but no node has this plugin_output: "
-                "it reads from the previous node",
+                f"{node.identifier} should read from {name!r}, but no node has this plugin_output: it reads from "
+                "the previous node instead",
                 node.position,
                 "Correct plugin_input",
             )
@@ -144,7 +145,9 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
             first = taken[own]
             if not (node.given_name is None and first.output == node.output):
                 problems.error(
-                    f"two nodes have the name {own!r}", node.position, f"{first.identifier} at {first.position} has it"
+                    f"two nodes have the same name {own!r}",
+                    node.position,
+                    f"{first.identifier} at {first.position} has it",
                 )
         taken.setdefault(own, node)
         names.append(own)

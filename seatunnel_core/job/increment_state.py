@@ -59,10 +59,10 @@ class IncrementState:
         if known.reads is None:
             return known.cursor
         raise UsageError(
-            f"the state {self.name!r} has a cursor of {source!r}, but that source reads other data now: its "
-            f"{'; its '.join(differences(known.reads, reads))}. Undo the change; or give the job another state.name to "
-            f"read from the beginning; or run seatunnel state set {self.name} {source} VALUE to continue after a "
-            f"value, or seatunnel state reset {self.name} to start over"
+            f"the state {self.name!r} has a cursor of {source!r}, but that source now reads different data: its "
+            f"{'; its '.join(differences(known.reads, reads))}. Undo the change; or set another state.name for the "
+            f"job to read from the beginning; or run seatunnel state set {self.name} {source} VALUE to continue "
+            f"after a value, or seatunnel state reset {self.name} to start over"
         )
 
     def after(self, windows: Mapping[str, Window]) -> "IncrementState":

@@ -139,14 +139,14 @@ class Manifest:
         if len(known) > 1:
             joined = " and ".join(f"{name!r} (pipeline {number})" for number, name in sorted(known.items()))
             raise JobError(
-                f"{joined} were separate pipelines in the stored job and are one now. "
-                "Merging pipelines in a restore is not possible: undo it, or run the job under a new id"
+                f"{joined} were separate pipelines in the stored job and are one now. A restore cannot merge "
+                "pipelines: undo that change, or run the job under a new id"
             )
         for number, name in known.items():
             if number in taken:
                 raise JobError(
-                    f"pipeline {number} of the stored job, which contains {name!r}, was split into two pipelines. "
-                    "Splitting a pipeline in a restore is not possible: undo it, or run the job under a new id"
+                    f"pipeline {number} of the stored job, which contains {name!r}, was split into two pipelines. A "
+                    "restore cannot split a pipeline: undo that change, or run the job under a new id"
                 )
         return next(iter(known), None)
 
@@ -240,8 +240,8 @@ class Manifest:
             format_version = stored.number(content, "format")
             if format_version > FORMAT:
                 raise JobError(
-                    f"the job's manifest has format {format_version}, and this version knows up to {FORMAT}: "
-                    "run the version of seatunnel-core that wrote it, or a later one"
+                    f"the job's manifest has format {format_version}, but this version reads formats up to "
+                    f"{FORMAT}: run the version of seatunnel-core that wrote the manifest, or a later one"
                 )
             seats = {name: Seat.from_record(seat) for name, seat in stored.below(content, "vertices").items()}
             if len({(seat.pipeline, seat.kind, seat.ordinal) for seat in seats.values()}) < len(seats):

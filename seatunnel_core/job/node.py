@@ -44,8 +44,11 @@ BAD_ROWS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP", "NULL"),
     default="FAIL",
-    doc="Handling of rows that this sink cannot write: fail the pipeline, skip and count them, or, with NULL, replace "
-    "the value that cannot be written by null, and skip the row if that is not enough. A warning shows one such row.",
+    doc=(
+        "Handling of rows that this sink cannot write: fail the pipeline, skip and count them, or, with NULL, replace "
+        "the value that cannot be written by null, and skip the row if it still cannot be written. A warning shows one "
+        "such row."
+    ),
 )
 TABLE_MATCH = Option(
     "table_match_regex",

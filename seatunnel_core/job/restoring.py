@@ -38,8 +38,8 @@ class ChosenCheckpoint:
         found = _CHECKPOINT.fullmatch(text)
         if found is None:
             raise UsageError(
-                f"{text!r} is not a checkpoint: use an ID as `seatunnel checkpoints list -j JOB_ID` shows it, such "
-                "as 100000-7, preceded by the pipeline number if the job has several: 2:100000-7"
+                f"{text!r} is not a checkpoint: use an ID as shown by `seatunnel checkpoints list -j JOB_ID`, such "
+                "as 100000-7; if the job has several pipelines, put the pipeline number before it: 2:100000-7"
             )
         pipeline, epoch = found["pipeline"], found["epoch"]
         return cls(

@@ -214,8 +214,8 @@ def _instead_of_localfile(storage: StorageConfig) -> str:
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""
     return (
-        f"the checkpoint storage localfile is deprecated (configured by {storage.origin}): hdfs keeps the same "
-        f"files. Set type: hdfs, and plugin-config: {{storage.type: local{place}}}"
+        f"the checkpoint storage localfile is deprecated (configured by {storage.origin}): the storage hdfs uses "
+        f"the same files. Set type: hdfs, and plugin-config: {{storage.type: local{place}}}"
     )
 
 
@@ -249,7 +249,7 @@ def _pipeline(
 
 def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
     if schemas is None:
-        where = f" on the machines of {elsewhere}, which was not checked from here" if elsewhere else ""
+        where = f" on the machines of {elsewhere}, which this machine did not check" if elsewhere else ""
         yield f"  schema: known when the data is read{where}"
         return
     for schema in schemas:
@@ -260,5 +260,5 @@ def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
 def _checkpoints(job: PlannedJob, engine: EngineConfig) -> str:
     interval = job.env[CHECKPOINT_INTERVAL]
     if interval is None and job.mode != STREAMING and job.bounded:
-        return "checkpoints: at the start and at the end only; set checkpoint.interval in env for more"
+        return "checkpoints: only at the start and at the end; set checkpoint.interval in env to take more"
     return f"checkpoints: every {interval or engine.options['checkpoint.interval']} ms"

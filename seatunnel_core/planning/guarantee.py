@@ -46,8 +46,8 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
         held = promise(pipeline, sink)
         if held.guarantee is not Guarantee.EXACTLY_ONCE:
             problems.error(
-                f"the sink {sink.name!r} requires exactly-once, but its pipeline provides {held.guarantee.value}: "
-                f"{held.reason}",
+                f"the sink {sink.name!r} requires exactly-once, but its pipeline provides only "
+                f"{held.guarantee.value}: {held.reason}",
                 suggestion=f"Use other connectors, or set {EXACTLY_ONCE.key} = false",
             )
 

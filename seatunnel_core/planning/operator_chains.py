@@ -92,8 +92,8 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
     why = "a streaming job" if pipeline.streaming else f"the source {endless[0]!r}, which never ends,"
     raise TransformError(
         f"transform {transform!r} combines rows ({clause}), but {why} has no last row, so each work unit would be "
-        "aggregated, sorted or joined separately. Remove it, or run a batch job with bounded sources; scope = unit "
-        "accepts results per work unit"
+        "aggregated, sorted or joined separately. Remove the transform, or run a batch job with bounded sources; "
+        "to accept results per work unit, set scope = unit"
     )
 
 

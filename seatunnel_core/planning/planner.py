@@ -249,8 +249,8 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
             problems.warn(f"{what}: {remark}", block.position)
         if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.isolates_bad_rows:
             problems.error(
-                f"{what}: option 'row_error_handle_way': this sink cannot isolate bad rows, so the first one "
-                "ends the pipeline; remove the option, and filter bad rows with the DataValidator transform",
+                f"{what}: option 'row_error_handle_way': this sink cannot isolate bad rows, so the first bad row "
+                "makes the pipeline fail; remove the option, and filter bad rows with the DataValidator transform",
                 validated.positions.get(BAD_ROWS.key, block.position),
             )
     node = Node(

@@ -76,7 +76,7 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
                 continue
             for name in sorted(reporting & pipeline.roots(transform.name)):
                 problems.error(
-                    f"the transform {transform.name!r} runs on Spark's DataFrames, which does not work with the "
+                    f"the transform {transform.name!r} runs on Spark's DataFrames and cannot be used with the "
                     f"source {name!r}: the readers of this source report their progress to it, but a DataFrame "
                     "passes only rows",
                     suggestion="Use the Sql or Python transform, or transform the rows in a second job",
@@ -92,16 +92,16 @@ def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
                 continue
             for name in sorted(without & pipeline.roots(transform.name)):
                 problems.error(
-                    f"the transform {transform.name!r} needs the time or position of each change, and rows of the "
-                    f"source {name!r} have neither. Only change data sources that emit table rows (not encoded "
-                    "messages) provide them",
+                    f"the transform {transform.name!r} needs the time or position of each change, but the rows of "
+                    f"the source {name!r} contain neither. Only change data sources that emit table rows (not "
+                    "encoded messages) provide them",
                     transform.position,
                     "Remove EventTime and Position from its metadata_fields",
                 )
             for name in sorted({each for node in transform.inputs for each in _dropping_origins(pipeline, node)}):
                 problems.error(
-                    f"the transform {transform.name!r} needs the time or position of each change, and the transform "
-                    f"{name!r} before it returns rows without them",
+                    f"the transform {transform.name!r} needs the time or position of each change, but the preceding "
+                    f"transform {name!r} returns rows without them",
                     transform.position,
                     f"Put it before {name!r}, or remove EventTime and Position from its metadata_fields",
                 )
@@ -130,9 +130,9 @@ def refuse_mixed_modes(pipelines: Pipelines, problems: Problems) -> None:
         others = other.sink.save_mode
         if others is not None and others.does != mode.does:
             problems.error(
-                f"the sinks {other.name!r} and {sink.name!r} write to the same target, {mode.target}, and have "
+                f"the sinks {other.name!r} and {sink.name!r} write to the same target, {mode.target}, with "
                 f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: existing content is handled "
-                "once, before either of them writes, so set the same in both (data_save_mode, schema_save_mode)"
+                "once, before either of them writes, so set the same data_save_mode and schema_save_mode in both"
             )
 
 
@@ -150,9 +150,9 @@ def refuse_lost_increments(pipelines: Pipelines, problems: Problems) -> None:
                 _refuse_partial(sink, partitions, sources, problems)
                 continue
             problems.error(
-                f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
-                f"{sources[0].name!r} reads only rows after those (incremental): only the last increment would "
-                "remain. Remove one of the two"
+                f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), but its source "
+                f"{sources[0].name!r} reads only rows added after those jobs (incremental): only the last increment "
+                "would remain. Remove one of the two options"
             )
 
 
@@ -200,8 +200,9 @@ def refuse_unfit_modes(pipelines: Pipelines, problems: Problems) -> None:
             other = at.setdefault(mode.target, sink) if mode is not None else sink
             if mode is not None and other is not sink:
                 problems.error(
-                    f"the sinks {other.name!r} and {sink.name!r} write to the same target {mode.target}, so its final "
-                    "content would depend on which one finishes last: use write_mode merge or replace in one sink only"
+                    f"the sinks {other.name!r} and {sink.name!r} write to the same target {mode.target}, so its "
+                    "final content would depend on which sink finishes last: use write_mode merge or replace in "
+                    "one sink only"
                 )
 
 
@@ -253,8 +254,8 @@ def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
     for name in skipping:
         problems.error(
             f"the sink {sink.name!r} has write_mode = prune and deletes rows with keys that are absent from the "
-            f"input, but {name!r} skips bad rows: the target rows with their keys would be deleted. Remove "
-            f"{ROW_ERRORS.key} there"
+            f"input, but {name!r} skips bad rows: the rows with their keys would be deleted from the target. Remove "
+            f"{ROW_ERRORS.key} from {name!r}"
         )
 
 

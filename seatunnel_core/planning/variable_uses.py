@@ -120,8 +120,8 @@ def refuse_secrets(
     for use in uses(text, name, given, {}, plugins=plugins) if given else ():
         if use.is_secret:
             problems.error(
-                f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores submitted values as plain "
-                "text; this one was not stored",
+                f"${{{use.name}}} is used in the secret {use.keys}, but a cluster stores submitted values as plain "
+                "text; this value was not stored",
                 use.position,
                 f"Set {use.name} in the environment of the nodes instead, or use secret://STORE/NAME or file:///PATH "
                 "in the job",

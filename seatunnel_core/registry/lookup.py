@@ -197,5 +197,5 @@ def _checked(kind: str, point: EntryPoint) -> type:
             f"{origin} has the identifier {identifier!r}: identifier and entry point must have the same name"
         )
     if not isinstance(getattr(loaded, "declared", None), tuple):
-        raise UsageError(f"{origin} has no tuple `declared` with its options")
+        raise UsageError(f"{origin} has no tuple `declared` that lists its options")
     return loaded

@@ -10,9 +10,11 @@ _IMPORT = "write files with LocalFile, and load them with the other system's own
 _OWN = "or write a connector (`seatunnel help write-a-connector`)"
 
 PLANNED_OPTIONS = {
-    "schema-changes.": "schema changes at run time are planned, but not supported yet. The columns of a table are "
-    "fixed for the whole job; stop with a savepoint, change the job, and resume with -r. See "
-    "`seatunnel help java-parity`",
+    "schema-changes.": (
+        "schema changes at run time are planned, but not supported yet. The columns of a table cannot change while a "
+        "job runs; stop the job with a savepoint, change its file, and resume it with -r. See `seatunnel help "
+        "java-parity`"
+    ),
 }
 """Notes on unsupported SeaTunnel options, by prefix of the option."""
 
@@ -47,9 +49,12 @@ class NotYet:
         """Return the message for the user. ``with_spark`` is True if the ``Spark`` connector is installed."""
         if self.served_by:
             return f"there is no {self.kind} {self.name!r}: {self.instead}"
-        state = "is planned, but not supported yet" if self.planned else "is not supported, and not planned"
+        state = "is planned, but not supported yet" if self.planned else "is not supported and not planned"
         way = self.way(with_spark=with_spark)
-        return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
+        return (
+            f"the {self.kind} {self.name!r} {state} ({self.why}). As an alternative, {way}. See `seatunnel help "
+            "java-parity`"
+        )
 
     def way(self, *, with_spark: bool) -> str:
         """Return the workaround."""
@@ -132,7 +137,7 @@ _ALL: tuple[NotYet, ...] = (
     *_databases("Rds", "jdbc:mysql://host:3306/database or jdbc:postgresql://host:5432/database"),
     *_connectors(
         "Oracle SqlServer DB2 Dameng Kingbase Redshift Dsql",
-        "databases, as configurations of Jdbc, which knows PostgreSQL, MySQL, MariaDB, SQLite and DuckDB",
+        "databases, as configurations of Jdbc, which supports PostgreSQL, MySQL, MariaDB, SQLite and DuckDB",
         planned=True,
         spark="jdbc",
     ),

@@ -189,7 +189,7 @@ class Metrics:
     def warned(self, warning: str) -> None:
         """Store a warning about rows or files, unless it is already stored."""
         if warning not in self._warnings and len(self._warnings) <= MOST_WARNINGS:
-            more = "the log of the job has further warnings"
+            more = "the log of the job contains further warnings"
             self._warnings.append(warning if len(self._warnings) < MOST_WARNINGS else more)
 
     @property

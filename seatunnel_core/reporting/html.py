@@ -67,7 +67,7 @@ def report_html(report: "JobReport") -> str:
         _cells(view, _rate_of(view, seconds, whole=not report.resumed)) for view in shown_pipelines(report.pipelines)
     ]
     before = "This job had already finished; nothing was moved."
-    resumed = "Rows count the whole job; time, checkpoints and restarts count this run."
+    resumed = "Row counts are for the whole job; time, checkpoints and restarts are for this run."
     return section(
         f"Job {report.name} ({report.job_id}) {report.outcome.value} in {duration(seconds)}",
         _pipelines(report.pipelines, rows),

@@ -139,8 +139,8 @@ def _age_s(pipeline: PipelineMetrics) -> float | None:
 
 
 _PHASES = (
-    "acknowledge is the time from the trigger until every vertex had acknowledged, store from then until the "
-    "checkpoint was durable and fenced, commit from then until every sink had published its output"
+    "acknowledge lasts from the trigger to the last acknowledgement, store from then until the checkpoint is durable "
+    "and fenced, and commit from then until the last sink has published its output"
 )
 
 FAMILIES: tuple[Family, ...] = (
@@ -211,8 +211,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _counter_by(
         "seatunnel_checkpoints_aborted",
-        "Checkpoints that were started but did not complete. Failures are expired, storage and unwritable; "
-        "subsumed, replaced and ended ones were no longer needed.",
+        "Checkpoints that were started but did not complete. The reasons expired, storage and unwritable are "
+        "failures; subsumed, replaced and ended checkpoints were no longer needed.",
         "reason",
         AbortKind,
         lambda each: each.checkpoints_aborted,
@@ -229,12 +229,16 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "seatunnel_checkpoint_last_phase_seconds",
         "gauge",
-        "The same, for the last completed checkpoint only.",
+        "The same durations, for the last completed checkpoint only.",
         ("phase",),
         measure=_last_phases,
     ),
     Family("seatunnel_checkpoint_size_bytes", "summary", "The size of completed checkpoints.", measure=_sizes),
-    _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
+    _gauge(
+        "seatunnel_checkpoint_last_size_bytes",
+        "The size of the last completed checkpoint.",
+        lambda each: each.checkpoint_bytes,
+    ),
     _of_sources(
         "seatunnel_source_lag_bytes",
         "Size of the log that a source has not read yet. It grows during the initial snapshot.",

@@ -69,7 +69,7 @@ def _thaw_schema(document: Any) -> TableSchema:
 
 def _thaw_key(written: Any) -> ConstraintKey:
     if not isinstance(written, list | tuple) or len(written) not in (3, 4):
-        raise StoredValueError("a key must be a list of name, kind and columns, with or without their sort types")
+        raise StoredValueError("a key must be a list of its name, kind and columns, and optionally their sort types")
     parts = dict(zip(("name", "kind", "columns", "sort_types"), (*written, []), strict=False))
     return ConstraintKey(
         name=stored.text(parts, "name"),

@@ -103,8 +103,8 @@ class PipelineIO:
         if newest != epoch:
             reason = "its marker was removed" if newest is None else f"epoch {newest} has been claimed"
             raise StaleEpochError(
-                f"another engine runs pipeline {self.planned.id} of job {self.job_id!r}, or the job was deleted: this "
-                f"one has epoch {epoch}, and {reason}"
+                f"another engine runs pipeline {self.planned.id} of job {self.job_id!r}, or the job was deleted: "
+                f"this engine has epoch {epoch}, but {reason}"
             )
 
     def list_checkpoints(self) -> PipelineListing:
@@ -349,7 +349,7 @@ def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]
     if frozen in (None, len(splits)):
         return
     raise UsageError(
-        f"source {source!r} began with {frozen} splits and would continue with {len(splits)}: a transform that "
-        "combines rows, and so reads all splits in one query, was added, changed or removed. Restore the "
-        "transforms, or start a new job"
+        f"source {source!r} began with {frozen} splits and would continue with {len(splits)}, because a transform "
+        "that combines rows, and therefore reads all splits in one query, was added, changed or removed. Restore "
+        "the transforms, or start a new job"
     )

@@ -133,9 +133,9 @@ def _sinks_problem(planned: PlannedPipeline, source: str) -> str:
     if not unfit:
         return ""
     return (
-        f"the sink {', '.join(unfit)} does not replace rows by key, so the rows would be duplicates there; only Jdbc "
-        "with a key and enable_upsert = true, Iceberg and DuckDB with write_mode = merge (without keep_history), and "
-        "Redis with strings or hashes do"
+        f"the sink {', '.join(unfit)} does not replace rows by key, so its rows would be duplicated; only these "
+        "sinks replace rows by key: Jdbc with a key and enable_upsert = true, Iceberg and DuckDB with write_mode = "
+        "merge (without keep_history), and Redis with strings or hashes"
     )
 
 

@@ -300,8 +300,8 @@ class SparkBackend:
                 raise lost_task(error) from error
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
-                f"Spark's JVM has ended: it was killed, stopped, or ran out of memory{log}. "
-                "Resume the job to continue from its latest checkpoint"
+                f"Spark's JVM has ended, because it was killed, was stopped, or ran out of memory{log}. Resume the "
+                "job to continue from its latest checkpoint"
             ) from error
 
     def is_alive(self) -> bool:

@@ -61,7 +61,7 @@ class Order:
         where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:
             return Failure(kind=FailureKind.DATA, message=f"{where}: {lost}", code=TransformError.code)
-        message = f"{where}: the Spark task that ran it was lost: {lost}"
+        message = f"{where}: the Spark task that ran this unit was lost: {lost}"
         return Failure(kind=FailureKind.TRANSIENT, message=message, code=lost.code)
 
 
@@ -172,8 +172,8 @@ def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
 def speculating(chain: OperatorChain) -> Failure:
     """Return the failure of a chain that writes directly while Spark may run two attempts of a task concurrently."""
     message = (
-        f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes directly, and with "
-        "spark.speculation and spark.speculation.task.duration.threshold Spark would write rows twice even "
-        "without a failure; remove the threshold, or choose an exactly-once sink"
+        f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes directly, so with "
+        "spark.speculation and spark.speculation.task.duration.threshold Spark would write rows twice even without "
+        "a failure; remove the threshold, or choose an exactly-once sink"
     )
     return Failure(kind=FailureKind.USAGE, message=message)

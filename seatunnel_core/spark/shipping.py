@@ -57,10 +57,10 @@ _PROBE_PAUSE_S = 0.2
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _WHY_NO_EXECUTOR = (
-    "See the master's page for the reason: no worker is alive, none has spark.executor.memory available, or another "
-    "application has all cores (limit it with spark.cores.max). A killed driver releases its cores within seconds, a "
-    "driver on a lost machine after spark.network.timeout. If executors start and end, see their logs on the workers. "
-    f"To wait longer, set {WAIT_OPTION} = 10min in the env of the job"
+    "See the web page of the Spark master for the reason: no worker is alive, none has spark.executor.memory "
+    "available, or another application has all cores (limit its cores with spark.cores.max). A killed driver "
+    "releases its cores within seconds, and a driver on a lost machine after spark.network.timeout. If executors "
+    f"start and end, see their logs on the workers. To wait longer, set {WAIT_OPTION} = 10min in the env of the job"
 )
 
 _LIST_IMPORTS = """

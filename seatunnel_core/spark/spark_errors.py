@@ -62,8 +62,9 @@ def other_python(error: BaseException) -> str:
         return ""
     workers, drivers = (version.rstrip(".") for version in found.groups())
     return (
-        f"the tasks run with Python {workers} and the driver with Python {drivers}; Spark needs the same version with "
-        f"the same packages. Set spark.pyspark.python, or PYSPARK_PYTHON, to a Python {drivers} on every node"
+        f"the tasks run with Python {workers} and the driver with Python {drivers}, but Spark needs the same "
+        f"version with the same packages. Set spark.pyspark.python, or PYSPARK_PYTHON, to a Python {drivers} on "
+        "every node"
     )
 
 

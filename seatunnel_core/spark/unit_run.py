@@ -111,13 +111,13 @@ class UnitRun(ReadContext):
         if source.bounded or not isinstance(source, SupportsFacts):
             raise SourceError(
                 f"{source.identifier} reported a fact, but only an unbounded source that implements absorb receives "
-                "facts: this is an error of the plugin"
+                "facts: this is a bug in the plugin"
             )
         try:
             self._facts.append(json.loads(json.dumps(fact, allow_nan=False)))
         except (TypeError, ValueError) as error:
             raise SourceError(
-                f"{source.identifier} reported a fact that is not JSON ({error}): this is an error of the plugin"
+                f"{source.identifier} reported a fact that is not JSON ({error}): this is a bug in the plugin"
             ) from error
 
     @property

@@ -24,7 +24,7 @@ def is_part(attachment: bytes) -> bool:
 def part_of(attachment: bytes) -> bytes:
     """Return the part in an attachment; raise ``StoredValueError`` if the attachment has no part."""
     if not is_part(attachment):
-        raise StoredValueError("the attachment is not a part of a source's cursor")
+        raise StoredValueError("the attachment does not contain a part of a source's cursor")
     return attachment[len(_BEGINNING) :]
 
 

@@ -150,7 +150,7 @@ def test_names_are_unique() -> None:
 def test_rows_of_another_job_are_refused() -> None:
     rows = st.Job("one").source("FakeSource")
     other = st.Job("other").source("FakeSource")
-    with pytest.raises(st.UsageError, match="uses rows of another job"):
+    with pytest.raises(st.UsageError, match="reads from a node of another job"):
         rows.sink("Console", {}, other)
 
 

@@ -87,7 +87,7 @@ def test_a_job_ends_with_its_command_or_is_left_to_the_background() -> None:
     assert not typed("-c", "j", "--close-job").background
     assert "not allowed with" in refusal("-c", "j", "--async", "-cj")
     assert refusal("-c", "j", "--async", "--check").startswith("--async runs a job in the background")
-    assert "--async is for starting a job" in refusal("-l", "--async")
+    assert "--async has an effect only when a job starts" in refusal("-l", "--async")
 
 
 def asked(*argv: str) -> ControlArguments:
@@ -149,8 +149,8 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-c", "j", "-m", "local", "-m", "cluster"], "use -m spark://HOST:PORT"),
         (["-c", "j", "-m", "sc://host"], "no job tags"),
         (["-c", "j", "-m", "yarn"], "expected local"),
-        (["-c", "j", "-m", "local[0]"], "N from 1"),
-        (["-c", "j", "-m", "local[two]"], "N from 1"),
+        (["-c", "j", "-m", "local[0]"], "N of at least 1"),
+        (["-c", "j", "-m", "local[two]"], "N of at least 1"),
         (["-c", "j", "--set-job-id", "a/b"], "use 1 to 128 characters from"),
         (["-c", "j", "-r", "../x"], "use 1 to 128 characters from"),
         (["-c", "j", "-i", "x"], "-i day=2026-01-31"),
@@ -168,9 +168,9 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-c", "j", "--savepoint-name", "x"], "write -s JOB_ID -"),
         (["-s", "one", "--drain", "--keep-running"], "not allowed with"),
         (["-c", "j", "-l"], "remove --config"),
-        (["-l", "--check"], "--check is for starting a job and has no effect on a running job: remove it"),
-        (["-s", "1", "-i", "a=1"], "--variable is for starting a job"),
-        (["-can", "1", "--engine-config", "e"], "--engine-config is for starting a job"),
+        (["-l", "--check"], "--check has an effect only when a job starts, not on a running job: remove it"),
+        (["-s", "1", "-i", "a=1"], "--variable has an effect only when a job starts"),
+        (["-can", "1", "--engine-config", "e"], "--engine-config has an effect only when a job starts"),
         (["plugins", "x"], "Unrecognized"),
     ],
 )

@@ -84,7 +84,7 @@ def test_forty_columns_keep_the_name_and_each_figure() -> None:
 def test_of_a_resumed_job_it_is_said_what_is_of_this_run() -> None:
     text = table(evolve(REPORT, resumed=True))
     assert "  this run started " in text
-    assert "Rows count the whole job; time, checkpoints and restarts count this run." in text
+    assert "Row counts are for the whole job; time, checkpoints and restarts are for this run." in text
     assert "this run" not in table(REPORT)
 
 
@@ -101,7 +101,7 @@ def test_a_job_that_another_process_took_over_is_left_to_it() -> None:
     """Two processes on one job: who follows the advice to go on would take it away from the one that works."""
     fenced = evolve(FLIGHTS, phase="fenced", failure="epoch 200000 was claimed")
     text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=(FLIGHTS, fenced)))
-    assert f"Another process now runs this job; let it run. To take the job over again: {RESUME}" in text
+    assert f"Another process now runs this job: let that process run. To take the job over again: {RESUME}" in text
     assert "To resume this job" not in text
 
 

@@ -94,7 +94,7 @@ def test_secrets_of_the_clients_environment_stay_there(capsys: pytest.CaptureFix
     environment = {"NAME": "mine", "HOST": "h", "TOKEN": "hunter2", "OTHER": "x"}
     assert _variables(text, "job.conf", {"NAME": "given"}, environment) == {"NAME": "given", "HOST": "h"}
     said = capsys.readouterr().out
-    assert "${TOKEN} is not sent, because source.Http.url is a secret: nodes use their own value" in said
+    assert "${TOKEN} is not sent, because source.Http.url is a secret: each node uses its own value" in said
     assert "hunter2" not in said
 
 

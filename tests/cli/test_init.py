@@ -52,7 +52,7 @@ def test_nothing_is_overwritten(home: Path, capsys: pytest.CaptureFixture[str]) 
     (home / "config/seatunnel.yaml").write_text("mine")
     (home / "bin/seatunnel.sh").unlink()
     assert main(["init", str(home)]) == 2
-    assert "already has config/seatunnel.yaml" in capsys.readouterr().err
+    assert "already contains config/seatunnel.yaml" in capsys.readouterr().err
     assert (home / "config/seatunnel.yaml").read_text() == "mine"
     assert not (home / "bin/seatunnel.sh").exists()
 
@@ -108,7 +108,7 @@ class TestCluster:
             if path.is_file() and path.name != "cluster.secret":
                 path.unlink()
         assert main(["init", str(home), "--cluster"]) == 2
-        assert "already has config/cluster.secret" in capsys.readouterr().err
+        assert "already contains config/cluster.secret" in capsys.readouterr().err
         assert (home / "config/cluster.secret").read_text() == before
 
     def test_a_node_and_a_client_read_them(self, home: Path) -> None:

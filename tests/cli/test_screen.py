@@ -49,7 +49,11 @@ def test_a_backlog_is_bounded_and_says_what_it_lost(monkeypatch: pytest.MonkeyPa
     in_another_thread(lambda: say_each(backlog, "abcd"))
     backlog.flush()
     backlog.flush()
-    assert lines == ["a", "b", "2 lines are missing here: the log was written faster than it was read"]
+    assert lines == [
+        "a",
+        "b",
+        "2 lines of the log are missing here, because they were written faster than they could be displayed",
+    ]
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])

@@ -121,7 +121,7 @@ def test_the_file_is_looked_for_in_order(tmp_path: Path) -> None:
 
 
 def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no such file"):
+    with pytest.raises(ConfigError, match="the file does not exist"):
         load_engine(tmp_path / "no.yaml", environment={})
 
 

@@ -72,7 +72,7 @@ def test_values_know_where_they_stand() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a {\n b = 1", "job.conf:2:7: the '{' of line 1 is never closed: a '}' is missing"),
+        ("a {\n b = 1", "job.conf:2:7: the '{' in line 1 is never closed: a '}' is missing"),
         ("a = 1 }", "job.conf:1:7: unexpected '}': no block is open"),
         ('a = "x', "job.conf:1:5: this string has no closing quote"),
         ('a = """x', "job.conf:1:5: this string has no closing quote"),
@@ -82,8 +82,8 @@ def test_values_know_where_they_stand() -> None:
         ("a = ${", "job.conf:1:5: '$' starts a variable: write ${name}, or quote the string"),
         ("a = x*y", "job.conf:1:6: '*' is not allowed in an unquoted string: quote the string"),
         ("a = 1,, b = 2", "job.conf:1:7: two commas in a row"),
-        ("a = [1, 2", "job.conf:1:10: the '[' of line 1 is never closed: a ']' is missing"),
-        ("a..b = 1", "job.conf:1:3: a dot in a key must be between two names"),
+        ("a = [1, 2", "job.conf:1:10: the '[' in line 1 is never closed: a ']' is missing"),
+        ("a..b = 1", "job.conf:1:3: a dot in a key must stand between two names"),
         ("a = ", "job.conf:1:5: a value is missing"),
         ('a = "\\q"', "job.conf:1:6: '\\\\q' is not an escape in a quoted string"),
         ('a = "\\ud83d"', "job.conf:1:5: an unpaired surrogate is not a valid character"),
@@ -114,7 +114,7 @@ def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said() -> None:
     problems = Problems()
     read("spark.speculation = true\nspark.speculation.interval = 1s", problems=problems)
     assert "job.conf:2:" in str(problems.warnings[0])
-    assert "is hidden by this one" in str(problems.warnings[0])
+    assert "this value hides the value at" in str(problems.warnings[0])
 
 
 @pytest.mark.parametrize(

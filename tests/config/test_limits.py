@@ -69,7 +69,7 @@ def test_keys_bytes_and_time_are_limited(name: str, key: str, monkeypatch: pytes
     text = "\n".join(key.format(number) for number in range(3_000))
     submitted(text, name)
     for few, said in (
-        (Limits(keys=2_000), "limit of keys exceeded: it has more than 2,000 keys"),
+        (Limits(keys=2_000), "limit of keys exceeded: the text has more than 2,000 keys"),
         (Limits(characters=1_000), "limit of bytes exceeded: the text has more than 1,000 characters"),
         (Limits(seconds=0), "limit of time exceeded"),
     ):
@@ -115,7 +115,7 @@ def test_tokens_are_limited(name: str, text: str, monkeypatch: pytest.MonkeyPatc
     """Values in lists and words that make one text took 1.9 GiB for 10 MiB, and longer than the limit of time."""
     submitted(text, name)
     monkeypatch.setattr("seatunnel_core.config.file.SUBMITTED", evolve(limits.SUBMITTED, tokens=10_000))
-    said = r"^job\.\w+:1:\d+: limit of tokens exceeded: it has more than 10,000 tokens"
+    said = r"^job\.\w+:1:\d+: limit of tokens exceeded: the text has more than 10,000 tokens"
     with pytest.raises(ConfigError, match=said):
         submitted(text, name)
 

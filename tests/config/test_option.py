@@ -83,11 +83,11 @@ def test_values_are_understood(kind: Any, written: Any, value: Any) -> None:
         (types.LIST(types.INTEGER), "1,x", "expected a whole number, found 'x'"),
         (types.MAP, "x", "expected a block { key = value }, found 'x'"),
         (types.MAP, {"a": [1]}, "expected text, found a list"),
-        (types.FUNCTION, "nothing", 'expected a function as "package.module:name"'),
+        (types.FUNCTION, "nothing", 'expected a function in the form "package.module:name"'),
         (types.FUNCTION, "no_such_module:f", "importing 'no_such_module' failed"),
         (types.FUNCTION, "os.path:no_such", "module 'os.path' has no 'no_such'"),
         (types.FUNCTION, "os.path:sep", "cannot be called"),
-        (types.FUNCTION, "os.system('x')", 'expected a function as "package.module:name"'),
+        (types.FUNCTION, "os.system('x')", 'expected a function in the form "package.module:name"'),
         (types.within(1, 3), 4, "expected a whole number from 1 to 3, found 4"),
         (types.STRING, {"a": "x"}, "found a block"),
         (types.BOOLEAN, "x" * 100, "found 'xxx"),
@@ -183,7 +183,7 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
     read(**{"hook": "file:///no/such", "spark.a.password": "file:///no/such/password"})
     assert [str(problem) for problem in problems.errors] == [
         "the sink X: the value of 'hook' is the content of the file /no/such, which does not exist. "
-        "Check that the secret is mounted where this process runs",
+        "Is the secret mounted where this process runs?",
         "the value of 'spark.a.password' is the content of the file /no/such/password, which does not exist. "
-        "Check that the secret is mounted where this process runs",
+        "Is the secret mounted where this process runs?",
     ]

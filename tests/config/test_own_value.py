@@ -144,9 +144,9 @@ def test_spark_settings_that_begin_alike_warn_of_nothing_in_a_job() -> None:
 @pytest.mark.parametrize(
     ("text", "reports"),
     [
-        ("topic = a\ntopic.b = c", ["expected text, found a block", "job.conf:2:9: is hidden by this one"]),
-        ("topic.b = c\ntopic = a", ["job.conf:2:7: is hidden by this one"]),
-        ("filter { a = 1, a.b = 2 }", ["is hidden by this one"]),
+        ("topic = a\ntopic.b = c", ["expected text, found a block", "job.conf:2:9: this value hides the value at"]),
+        ("topic.b = c\ntopic = a", ["job.conf:2:7: this value hides the value at"]),
+        ("filter { a = 1, a.b = 2 }", ["this value hides the value at"]),
         ("start_mode = timestamp\nstart_mode.timestmap = 5", ["has no option 'start_mode.timestmap'"]),
     ],
 )

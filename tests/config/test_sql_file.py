@@ -155,7 +155,10 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
             "job.sql:1:1: a statement begins with 'DROP'. A job in SQL consists of CREATE TABLE name WITH",
         ),
         ("\n  CREATE TABLE", "job.sql:2:14: the name of the table is expected here, not the end"),
-        ("CREATE TABLE a (id int) WITH ('x'='y')", "job.sql:1:16: the table 'a' has columns in SQL. Remove them; "),
+        (
+            "CREATE TABLE a (id int) WITH ('x'='y')",
+            "job.sql:1:16: the table 'a' declares columns in SQL. Remove them; ",
+        ),
         ("CREATE TABLE a;", "job.sql:1:14: expected WITH (…) or AS SELECT … after 'a', found 'the end'"),
         ("CREATE TABLE a WITH (connector='b')", "1:22: a key in single quotes is expected here, not CONNECTOR"),
         ("CREATE TABLE a WITH ('connector'='b' 'c'='d')", "job.sql:1:38: ',' or ')' is expected here, not a text"),
@@ -165,7 +168,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ("CREATE TABLE a WITH ('connector'='b')", "job.sql:1:14: the table 'a' has no type. Add 'type' = "),
         (
             "CREATE TABLE a WITH ('connector'='b', 'type'='table')",
-            "job.sql:1:46: the type of the table 'a' is 'table'. Use source or sink",
+            "job.sql:1:46: the table 'a' has the unknown type 'table'. Use source or sink",
         ),
         (SOURCE + SOURCE, "job.sql:2:14: the table 'people' already exists: it is created at job.sql:1:14"),
         (BOTH, "job.sql:2:14: nothing is inserted into 'target'. Add INSERT INTO target SELECT …;"),

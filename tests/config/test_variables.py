@@ -74,7 +74,7 @@ def test_a_misspelt_one_is_suggested() -> None:
 def test_inside_a_text_a_missing_one_stays_with_a_warning() -> None:
     problems = Problems()
     assert plain(read('a = "x ${y}"', problems=problems)) == {"a": "x ${y}"}
-    assert "so it remains in the value" in str(problems.warnings[0])
+    assert "so the placeholder remains in the value" in str(problems.warnings[0])
 
 
 @pytest.mark.parametrize(

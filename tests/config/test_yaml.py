@@ -56,7 +56,7 @@ def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning() -> None:
         ("a: !!python/object:os.system x", "x.yaml:1:4: the tag"),
         ("a: !!python/name:os.system", "the tag"),
         ("a: 1\n---\nb: 2", "x.yaml:2:1: a second document"),
-        ("a: *b", "*b refers to an anchor &b that is not above it"),
+        ("a: *b", "*b refers to the anchor &b, which is not defined above it"),
         ("? [1]\n: 2", "a key must be a string"),
         ("<<: 1", "'<<' takes a block"),
         ("a: " + "[" * 200 + "]" * 200, "nested more than 64 levels deep"),

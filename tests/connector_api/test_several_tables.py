@@ -216,8 +216,8 @@ def test_splits_are_described_with_their_tables() -> None:
         ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the same table 'a' as another"),
         ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the same table 'default'"),
         ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': expected at least one column"),
-        ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it has no effect on the entries of tables_configs"),
-        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it has no effect on the entries of"),
+        ([counted("a", 1)], {"row.num": 3}, "option 'row.num' has no effect on the entries of tables_configs"),
+        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names' has no effect on the entries of"),
     ],
 )
 def test_entries_that_do_not_go_together(entries: list[Any], more: dict[str, Any], message: str) -> None:

@@ -242,7 +242,8 @@ def test_blocks_of_a_cluster_in_the_engines_file_are_read_there_too(tmp_path: Pa
     told = said(load_engine(file, environment={}))
     for block in ("hazelcast", "hazelcast-client"):
         assert (
-            f"{block!r} describes a cluster: nodes and clients read it from {block}.yaml. It has no effect here" in told
+            f"{block!r} describes a cluster: nodes and clients read it from {block}.yaml. It has no effect in this file"
+            in told
         )
     assert "'map' has no effect here: it configures the map store of a cluster" in told
     file.write_text("hazelcast: no\nhazelcast-client: {network: {cluster-members: ['a b']}}\nseatunnel:\n")

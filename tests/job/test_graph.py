@@ -123,17 +123,17 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> 
     built = build_graph([source("a"), transform(["x"], "b"), sink(["y"])], problems)
     assert edges(built) == {"a": [], "b": ["a"], "Write-sink-y": ["b"]}
     assert [problem.message.split(", ")[0] for problem in problems.warnings] == [
-        "Change reads from 'x'",
-        "Write reads from 'y'",
+        "Change should read from 'x'",
+        "Write should read from 'y'",
     ]
 
 
 @pytest.mark.parametrize(
     ("nodes", "expected"),
     [
-        ([source("a"), source("a"), sink(["a"])], ["two nodes have the output name 'a'"]),
-        ([source("a"), sink(["a"], name="a")], ["two nodes have the name 'a'"]),
-        ([source("a", name="n"), source("b", name="n"), sink(["a", "b"])], ["two nodes have the name 'n'"]),
+        ([source("a"), source("a"), sink(["a"])], ["two nodes have the same output name 'a'"]),
+        ([source("a"), sink(["a"], name="a")], ["two nodes have the same name 'a'"]),
+        ([source("a", name="n"), source("b", name="n"), sink(["a", "b"])], ["two nodes have the same name 'n'"]),
         (
             [source("a"), source("b"), sink(["a", "b", "bb"])],
             ["Write reads from 'bb', but no source or transform has this plugin_output"],
@@ -176,7 +176,7 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> 
         ),
         (
             [source("s"), transform(["a"], "a"), transform(["s"], "a"), sink(["a", "s"])],
-            ["two nodes have the output name 'a'"],
+            ["two nodes have the same output name 'a'"],
         ),
     ],
 )

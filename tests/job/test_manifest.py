@@ -59,7 +59,7 @@ def test_ordinals_are_counted_by_kind_and_never_given_again() -> None:
 
 def test_merging_pipelines_is_refused() -> None:
     manifest, _ = EMPTY.extended(tables("a", "b"))
-    with pytest.raises(JobError, match=r"'a' \(pipeline 1\) and 'b' \(pipeline 2\).*Merging pipelines"):
+    with pytest.raises(JobError, match=r"'a' \(pipeline 1\) and 'b' \(pipeline 2\).*A restore cannot merge pipelines"):
         manifest.extended(connected(graph(source("a"), source("b"), sink(["a", "b"]))))
 
 
@@ -126,7 +126,7 @@ def written(**members: Any) -> bytes:
         (b"[]", "is invalid"),
         (b"{}", "is invalid"),
         (b'{"format": 1, "job_name": "x", "vertices": {"a": {}}, "ended": null}', "is invalid"),
-        (json.dumps({"format": 4}).encode(), "has format 4, and this version knows up to 3"),
+        (json.dumps({"format": 4}).encode(), "has format 4, but this version reads formats up to 3"),
         (b"[" * 100_000, "is invalid"),
         (written(vertices={"a": {"pipeline": 0, "kind": "source", "ordinal": 0}}), "'pipeline' must be a whole number"),
         (written(vertices={"a": {"pipeline": 1, "kind": "transform", "ordinal": 0}}), "not to 'transform'"),

@@ -32,7 +32,9 @@ def test_a_checkpoint_is_named_as_the_lists_show_it(written: str, parts: Any) ->
 
 @pytest.mark.parametrize("written", ["", "latest", "1:2:3", "1-2-3", "-7", "7 ", "٧", "1:", "-1:7", "1.5"])
 def test_what_names_no_checkpoint_is_answered_with_how_one_is_written(written: str) -> None:
-    with pytest.raises(UsageError, match="such as 100000-7, preceded by the pipeline number"):
+    with pytest.raises(
+        UsageError, match="such as 100000-7; if the job has several pipelines, put the pipeline number before it"
+    ):
         ChosenCheckpoint.parse(written)
 
 

@@ -82,7 +82,7 @@ def test_the_target_has_what_the_source_has_each_night_also_after_a_kill(ground:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ("incremental { column = id }", "removes the rows of earlier jobs .write_mode = prune., and its source"),
+        ("incremental { column = id }", "removes the rows of earlier jobs .write_mode = prune., but its source"),
         (
             "row_error_handle_way = SKIP",
             "write_mode = prune and deletes rows with keys that are absent from the input, but",

@@ -99,7 +99,7 @@ def test_it_shows_the_warnings() -> None:
 
 def test_it_says_when_checkpoints_are_taken() -> None:
     text = JOB.replace("checkpoint.interval = 1000, ", "")
-    assert "checkpoints: at the start and at the end only" in report(text)
+    assert "checkpoints: only at the start and at the end" in report(text)
     assert "checkpoints: every 300000 ms" in report(text.replace("env {", "env { job.mode = streaming, "))
 
 
@@ -193,8 +193,8 @@ def test_the_storage_that_is_to_be_used_is_not_called_deprecated(
 @pytest.mark.parametrize(
     ("master", "expected"),
     [
-        ("sprk://x", "expected local, local[N] with N from 1, or spark://HOST:PORT, found 'sprk://x'"),
-        ("local[0]", "expected local, local[N] with N from 1, or spark://HOST:PORT, found 'local[0]'"),
+        ("sprk://x", "expected local, local[N] with N of at least 1, or spark://HOST:PORT, found 'sprk://x'"),
+        ("local[0]", "expected local, local[N] with N of at least 1, or spark://HOST:PORT, found 'local[0]'"),
         ("sc://host", "Spark Connect has no job tags and no scheduler pools"),
     ],
 )

@@ -29,7 +29,9 @@ def plan(source: str, metadata: str, *, before: str = "", after: str = "") -> No
 
 @pytest.mark.parametrize("key", ["EventTime", "Position"])
 def test_a_source_without_a_log_is_rejected_with_the_place_of_the_transform(key: str) -> None:
-    message = r"job\.conf:4:3: the transform 'Metadata.*' needs .* rows of the source 'FakeSource.*' have neither"
+    message = (
+        r"job\.conf:4:3: the transform 'Metadata.*' needs .* the rows of the source 'FakeSource.*' contain neither"
+    )
     with pytest.raises(JobError, match=message):
         plan(FAKE, f"metadata_fields {{ {key} = x }}")
 
@@ -55,7 +57,7 @@ def test_messages_of_a_log_are_rejected() -> None:
     ],
 )
 def test_transforms_that_compute_new_rows_are_rejected_before_it(before: str, name: str) -> None:
-    message = rf"job\.conf:6:.* the transform '{name}.*' before it returns rows without them"
+    message = rf"job\.conf:6:.* the preceding transform '{name}.*' returns rows without them"
     with pytest.raises(JobError, match=message):
         plan(CDC.format(more=""), "metadata_fields { EventTime = x }", before=before)
     plan(CDC.format(more=""), "metadata_fields { Table = x }", before=before)

@@ -124,8 +124,8 @@ MISTAKES = {
     ),
     "doubled name": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {SOURCE}"),
-        "job.conf:4:3: two nodes have the output name 'a'. LocalFile at job.conf:3:3 also has it: "
-        "give each a different plugin_output",
+        "job.conf:4:3: two nodes have the same output name 'a'. It is also the output of LocalFile at job.conf:3:3: "
+        "set a different plugin_output for each node",
     ),
     "unused source": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}"),
@@ -138,8 +138,8 @@ MISTAKES = {
     ),
     "wrong input name in a small job": (
         GOOD.replace("plugin_input = a", "plugin_input = b"),
-        "job.conf:6:3: Console reads from 'b', but no node has this plugin_output: it reads from the previous node. "
-        "Correct plugin_input",
+        "job.conf:6:3: Console should read from 'b', but no node has this plugin_output: it reads from the previous "
+        "node instead. Correct plugin_input",
     ),
     "namespace without /": (
         GOOD.replace("parallelism = 1", "checkpoint.storage.plugin-config.namespace = /x"),
@@ -147,7 +147,7 @@ MISTAKES = {
     ),
     "bad HOCON": (
         GOOD.replace("plugin_input = a }", "plugin_input = a "),
-        "job.conf:8:1: the '{' of line 5 is never closed: a '}' is missing",
+        "job.conf:8:1: the '{' in line 5 is never closed: a '}' is missing",
     ),
     "missing variable": (
         GOOD.replace("/in", "${input}"),
@@ -160,8 +160,8 @@ MISTAKES = {
     ),
     "unknown shade": (
         GOOD.replace("parallelism = 1", "shade.identifier = base46"),
-        "job.conf:1:26: there is no shade 'base46'; available: base64, default. Your own is a package with an "
-        "entry point in the group seatunnel.config_shade",
+        "job.conf:1:26: there is no shade 'base46'; available: base64, default. To add a shade, install a package "
+        "with an entry point in the group seatunnel.config_shade",
     ),
     "leftover of another engine": (
         GOOD.replace("parallelism = 1", "execution.checkpoint.mode = x"),
@@ -169,7 +169,7 @@ MISTAKES = {
     ),
     "exactly-once where it cannot be": (
         GOOD.replace("plugin_input = a", "plugin_input = a, exactly_once = true"),
-        "the sink 'Console-sink-a' requires exactly-once, but its pipeline provides at-least-once: "
+        "the sink 'Console-sink-a' requires exactly-once, but its pipeline provides only at-least-once: "
         "the sink 'Console-sink-a' (Console) cannot roll back rows. Use other connectors, or set exactly_once = false",
     ),
 }
@@ -192,10 +192,10 @@ def test_unknown_keys_of_connectors_are_errors_where_it_is_strict(name: str) -> 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.conf").write_bytes(b"a = \xff")
     for path, why in (
-        (tmp_path / "no.conf", f"there is no such file in {tmp_path}"),
-        (tmp_path / "latn.conf", f"there is no such file; did you mean {tmp_path}/latin.conf?"),
-        (tmp_path / "none" / "no.conf", f"there is no such file in {tmp_path}/none"),
-        (tmp_path, "it is a folder; name a file in it"),
+        (tmp_path / "no.conf", f"the file does not exist in {tmp_path}"),
+        (tmp_path / "latn.conf", f"the file does not exist; did you mean {tmp_path}/latin.conf?"),
+        (tmp_path / "none" / "no.conf", f"the file does not exist in {tmp_path}/none"),
+        (tmp_path, "it is a folder; specify a file in it"),
         (tmp_path / "latin.conf", "it is not UTF-8 text (byte 4)"),
     ):
         with pytest.raises(SeaTunnelError) as raised:

@@ -18,13 +18,13 @@ def test_it_is_known_however_it_is_written(name: str) -> None:
 
 
 def test_what_is_not_planned_says_what_to_use() -> None:
-    with pytest.raises(UsageError, match=r"'BlackHole' is not supported, and not planned .*log\.print\.data = false"):
+    with pytest.raises(UsageError, match=r"'BlackHole' is not supported and not planned .*log\.print\.data = false"):
         lookup.sink("blackhole")
     with pytest.raises(
-        UsageError, match=r"'FakeSourceStream' is not supported, .*use FakeSource with job\.mode = STREAMING"
+        UsageError, match=r"'FakeSourceStream' is not supported .*use FakeSource with job\.mode = STREAMING"
     ):
         lookup.source("FakeSourceStream")
-    with pytest.raises(UsageError, match=r"'DynamicCompile' is not supported, .* with Python \{ … \}"):
+    with pytest.raises(UsageError, match=r"'DynamicCompile' is not supported .* with Python \{ … \}"):
         lookup.transform("DynamicCompile")
 
 
@@ -84,7 +84,7 @@ def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().err
     assert f"{job}:1:" in said
     assert "the source 'Oracle-CDC' is planned, but not supported yet" in said
-    assert "the sink 'Doris' is not supported, and not planned" in said
+    assert "the sink 'Doris' is not supported and not planned" in said
     assert main(["help", "Oracle"]) == 2
     assert "is planned, but not supported yet" in capsys.readouterr().err
 

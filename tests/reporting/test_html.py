@@ -87,7 +87,7 @@ def test_failures_and_warnings_are_told_with_how_to_go_on() -> None:
 def test_rows_of_earlier_processes_make_no_rate() -> None:
     words = Read(evolve(REPORT, resumed=True)._repr_html_()).words
     assert "600 rows/s" not in words
-    assert "Rows count the whole job; time, checkpoints and restarts count this run." in words
+    assert "Row counts are for the whole job; time, checkpoints and restarts are for this run." in words
 
 
 def test_a_running_job_shows_its_rates_and_what_stalls_it() -> None:

@@ -86,7 +86,7 @@ def test_a_dataframe_transform_of_such_a_source_is_refused(tmp_path: Path) -> No
     with pytest.raises(JobError) as raised:
         planned(tmp_path, sql)
     assert str(raised.value) == (
-        "the transform 'changed' runs on Spark's DataFrames, which does not work with the source 'chunks': the readers "
+        "the transform 'changed' runs on Spark's DataFrames and cannot be used with the source 'chunks': the readers "
         "of this source report their progress to it, but a DataFrame passes only rows. Use the Sql or Python "
         "transform, or transform the rows in a second job"
     )

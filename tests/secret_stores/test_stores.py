@@ -68,7 +68,7 @@ def test_options_that_are_secrets_take_them_and_others_do_not() -> None:
     assert (options["password"], dict(options["headers"]), errors) == ("hush", {"X": "hush", "Y": "a"}, [])
     assert "hush" not in repr(options)
     _, errors = read(user=text("secret://own/plain"))
-    assert "'user' is not a secret option: its value is shown and stored" in errors[0]
+    assert "'user' is not a secret option: its value is displayed and stored" in errors[0]
 
 
 # -- AWS --------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,9 @@ def test_a_unit_that_always_kills_its_worker_fails_alone(dispatcher_of: Make, tm
     killer = results.pop((9, 1)).failure
     assert killer is not None
     assert killer.kind is FailureKind.TRANSIENT
-    assert killer.message.startswith("pipeline 9, source 'numbers', work unit 1: the Spark task that ran it was lost: ")
+    assert killer.message.startswith(
+        "pipeline 9, source 'numbers', work unit 1: the Spark task that ran this unit was lost: "
+    )
     assert all(result.failure is None for result in results.values())
     assert deaths.read_text().count("x") >= 4, "Spark tries a task four times"
 

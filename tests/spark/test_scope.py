@@ -99,7 +99,7 @@ LEFT SEMI JOIN: SELECT r.id FROM range(3) r LEFT SEMI JOIN t ON r.id = t.id
 INTERSECT: SELECT id FROM t INTERSECT SELECT id FROM range(3)
 EXCEPT: SELECT id FROM t EXCEPT SELECT id FROM range(3)
 EXCEPT: SELECT id FROM t MINUS ALL SELECT id FROM t
-UNION ALL with rows that are not the input's: SELECT id FROM t UNION ALL SELECT id FROM range(3)
+UNION ALL with rows that do not come from the input: SELECT id FROM t UNION ALL SELECT id FROM range(3)
 a subquery over the input: SELECT id, (SELECT max(v) FROM t) AS m FROM t
 a subquery over the input: SELECT id FROM t WHERE id IN (SELECT id FROM t WHERE v > 3)
 a subquery over the input: SELECT id FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = a.id + 1)
@@ -184,7 +184,7 @@ def functions_over_frames() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "sorted": (lambda t: t.sortWithinPartitions("id"), "SORT BY"),
         "observed": (lambda t: t.observe("seen", f.count("*")), "observe"),
         "another frame": (lambda t: t.sparkSession.range(3), "a result that is not derived from the input's rows"),
-        "more rows": (lambda t: t.select("id").union(t.sparkSession.range(3)), "UNION ALL with rows that are not"),
+        "more rows": (lambda t: t.select("id").union(t.sparkSession.range(3)), "UNION ALL with rows that do not"),
         "an RDD": (lambda t: t.rdd.map(tuple).toDF(t.schema), "an RDD of the input"),
         "joined with its RDD": (
             lambda t: t.join(t.rdd.map(lambda row: (row.id,)).toDF("id long"), "id"),

@@ -163,7 +163,9 @@ def _show(parser: Parser) -> None:
 
 
 def _diff(parser: Parser) -> None:
-    _one(parser, 2, "older and newer checkpoint; by default the last two live ones, or the given one and the latest")
+    _one(
+        parser, 2, "an older and a newer checkpoint; by default the last two live ones, or the given one and the latest"
+    )
 
 
 def _copy(parser: Parser) -> None:

@@ -109,8 +109,8 @@ def ended_text(job: JobSurvey) -> list[str]:
     if job.state is not JobState.ENDED:
         return []
     return [
-        f"Job {job.job_id} {_state(job)}: the output of its checkpoints is committed, and -r {job.job_id} moves no row."
-        " A checkpoint is restored only on request"
+        f"Job {job.job_id} {_state(job)}: the output of its checkpoints is committed, so -r {job.job_id} moves no "
+        "row. A checkpoint is restored only on request"
     ]
 
 
@@ -176,8 +176,8 @@ def verification_text(found: Verification) -> str:
 def copied_text(done: Copied, destination: str) -> str:
     """Return the result of copying a job as text."""
     what = (
-        f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} of "
-        "states, read back and equal"
+        f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} "
+        "of states, verified"
     )
     verb = "already exists and is identical" if done.was_there else "copied"
     lines = [f"Job {done.job_id} {verb}: {what} in {destination}"]

@@ -66,9 +66,9 @@ def _print_list(kinds: Iterable[str]) -> None:
                 f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, terminal_width() - 23), placeholder=' …')}"
             )
     print(
-        "\nseatunnel help NAME prints the page of one, and seatunnel help CODE explains an error; "
-        "seatunnel help --json-schema is for editors."
-        f"\nOther pages, such as seatunnel help restore: {', '.join(sorted(pages()))}"
+        "\nseatunnel help NAME prints the page of a plugin, seatunnel help CODE explains an error, and seatunnel "
+        "help --json-schema prints the schema of job files for editors.\nOther pages, such as seatunnel help "
+        f"restore: {', '.join(sorted(pages()))}"
     )
 
 

@@ -28,7 +28,9 @@ def state(arguments: StateArguments) -> int:
     except StorageUsageError as error:
         raise UsageError(str(error)) from error
     except ManifestConflictError as error:
-        raise UsageError("A job of this name has just started or ended. Check it with seatunnel state show") from error
+        raise UsageError(
+            "A job of this name has just started or ended. Check the state with seatunnel state show"
+        ) from error
     return DONE
 
 
@@ -81,8 +83,8 @@ def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     now = acknowledged(storage, found)
     if now is None:
         raise UsageError(
-            f"The job {found.job_id} has not ended, and it reads the rows after the old value: resume it first, "
-            f"with -r {found.job_id}, or discard it with seatunnel state reset {arguments.name}"
+            f"The job {found.job_id} has not ended, and it reads the rows after the old value: resume that job "
+            f"first, with -r {found.job_id}, or discard the state with seatunnel state reset {arguments.name}"
         )
     source = arguments.source or _only(now)
     cursor = SourceState(reads=None, cursor=Cursor(value=arguments.value))

@@ -103,8 +103,8 @@ class SparkFrames:
             if name.lower() in seen:
                 raise TransformError(
                     f"{identifier}: table {schema.table!r} has the columns {seen[name.lower()]!r} and {name!r}, "
-                    "which Spark treats as the same name; set spark.sql.caseSensitive = true, or rename one "
-                    "before this transform"
+                    "which Spark treats as the same name; set spark.sql.caseSensitive = true, or rename one of "
+                    "them before this transform"
                 )
             seen[name.lower()] = name
 

@@ -108,7 +108,7 @@ def judging(what: str) -> "Iterator[None]":
         raise TransformError(
             f"{what} calls a Spark action (count, collect, toPandas, isEmpty …) during planning, so the engine "
             "cannot determine whether it works row by row. Set scope = all to call it once with the rows of all "
-            "splits (batch jobs only), or scope = unit to call it for each work unit with the unit's rows"
+            "splits (batch jobs only), or scope = unit to call it for each work unit with the rows of that unit"
         ) from None
 
 
@@ -182,7 +182,7 @@ class _Plan:
         if kind in _ROW_BY_ROW:
             return ""
         if kind == "Union":
-            return "" if all(sides) else "UNION ALL with rows that are not the input's"
+            return "" if all(sides) else "UNION ALL with rows that do not come from the input"
         if kind == "Join":
             return self._join(plan.joinType().sql(), sides)
         if kind == "Sort":

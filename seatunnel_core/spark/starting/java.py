@@ -114,7 +114,9 @@ def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
     version = _released_version(runtime) or _spoken_version(runtime, found_at)
     major = major_of(version)
     if major != 17 and major < 21:
-        raise PlatformError(f"{found_at} is Java {version}; Spark needs Java 17 or 21 and later. {_WHAT_TO_DO}")
+        raise PlatformError(
+            f"{found_at} is Java {version}, but Spark needs Java 17, or Java 21 or later. {_WHAT_TO_DO}"
+        )
     return Java(home=home, major=major, version=version)
 
 

@@ -119,9 +119,9 @@ def refuse_connect(settings: SparkSettings) -> None:
     if asked:
         raise PlatformError(
             "a Spark Connect session has no job tags, scheduler pools and RDDs, which the engine needs to cancel, "
-            "share and repeat its work. Use a classic session instead: `spark.master` = local[*] or "
-            "spark://HOST:7077 in the job's env, without spark.remote and SPARK_REMOTE, "
-            "or SparkSession.builder.master(…) in Python"
+            "share and repeat its work. Use a classic session instead: remove spark.remote and SPARK_REMOTE, and "
+            "set `spark.master` = local[*] or spark://HOST:7077 in the job's env, or use "
+            "SparkSession.builder.master(…) in Python"
         )
 
 

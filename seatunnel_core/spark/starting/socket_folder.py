@@ -39,8 +39,8 @@ def restore_socket_folder(folder: str) -> None:
         _require_own_folder(folder)
         return
     logger.warning(
-        "the temporary folder %s was removed while the job was running; it is created again. Exclude it from the "
-        "cleaning of temporary files, or set TMPDIR to a folder that is not cleaned",
+        "the temporary folder %s was removed while the job was running, and is created again. Exclude the folder "
+        "from the cleaning of temporary files, or set TMPDIR to a folder that is not cleaned",
         folder,
     )
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -51,6 +51,6 @@ def _require_own_folder(folder: str) -> None:
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise PlatformError(
-            f"the temporary folder {folder} was removed while the job was running, and another user placed "
-            "something there: set TMPDIR to a folder to which only you can write, and start the job again"
+            f"the temporary folder {folder} was removed while the job was running, and another user created "
+            "something in its place: set TMPDIR to a folder to which only you can write, and start the job again"
         )

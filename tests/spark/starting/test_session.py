@@ -97,7 +97,7 @@ def test_spark_connect_is_refused_with_the_alternative(monkeypatch: pytest.Monke
     with pytest.raises(PlatformError, match=r"Spark Connect session has no job tags.*local\[\*\] or spark://"):
         refuse_connect(SparkSettings(options={"spark.remote": "sc://host"}))
     monkeypatch.setenv("SPARK_REMOTE", "sc://host")
-    with pytest.raises(PlatformError, match=r"without spark\.remote and SPARK_REMOTE"):
+    with pytest.raises(PlatformError, match=r"remove spark\.remote and SPARK_REMOTE"):
         refuse_connect(SparkSettings())
 
 
@@ -191,7 +191,7 @@ def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path:
     lines = answer.stdout.splitlines()
     assert lines[:3] == ["ran 1"] * 3, answer.stderr
     assert lines[3:4], answer.stderr
-    assert lines[3].startswith("Spark's JVM has ended: it was killed, stopped, or ran out of memory; see ")
+    assert lines[3].startswith("Spark's JVM has ended, because it was killed, was stopped, or ran out of memory; see ")
     assert lines[4] == "ran 1", answer.stderr
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == "", "Spark's and Java's chatter belongs into the log file"
