@@ -189,7 +189,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             if below is not None and epoch >= below:
                 raise StaleEpochError(
                     f"another engine runs pipeline {pipeline_id} of job {job_id!r} now: it claimed epoch {newest}, "
-                    f"and this one may claim {minimum} up to {below - 1}. Stop this engine"
+                    f"but this engine may claim only epochs {minimum} to {below - 1}. Stop this engine"
                 )
             marker = envelope.seal("epoch", b"", job_id=job_id, pipeline_id=pipeline_id, epoch=epoch)
             # Markers of fenced engines are removed, so the claim counts only if it is still the newest afterwards:
@@ -322,7 +322,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             self._delete(checkpoints + markers)
         except Exception as error:  # whatever the error is, the checkpoint is stored and the caller must know
             self._prune_failures[owner] = error
-            logger.warning("pruning failed and will be retried at the next checkpoint: %s", error)
+            logger.warning("removing old checkpoints failed and will be retried at the next checkpoint: %s", error)
         else:
             self._prune_failures.pop(owner, None)
 

@@ -162,7 +162,7 @@ def _content(key: str, reference: str) -> str:
         if not path.is_file():
             problem = "is not a file" if path.exists() else "does not exist"
             raise StorageConfigurationError(
-                f"{source}, which {problem}. Is the secret mounted where this process runs?"
+                f"{source}, which {problem}. Check that the secret is mounted where this process runs"
             )
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)

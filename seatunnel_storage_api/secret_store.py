@@ -122,8 +122,8 @@ def _store(name: str) -> SecretStore:
     if not points:
         installed = ", ".join(sorted({point.name for point in entry_points(group=GROUP)})) or "none"
         raise StorageConfigurationError(
-            f"there is no secret store {name!r}; installed: {installed}. Your own is a package with an entry "
-            f"point in the group {GROUP}"
+            f"there is no secret store {name!r}; installed: {installed}. A custom secret store is a package with an "
+            f"entry point in the group {GROUP}"
         )
     if len(points) > 1:
         raise StorageConfigurationError(f"two secret stores are named {name!r}: {', '.join(sorted(points))}")

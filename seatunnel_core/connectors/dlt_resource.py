@@ -79,8 +79,9 @@ class DltSource(PythonFunctionSource):
         lacking = [name for name in key if name not in columns.names]
         if lacking:
             raise SourceError(
-                f"{self._function.place}: the primary_key of the resource has {', '.join(lacking)}, but the "
-                f"columns are {', '.join(columns.names)}; correct it, or declare schema with a primaryKey"
+                f"{self._function.place}: the primary_key of the resource contains {', '.join(lacking)}, but the "
+                f"columns are {', '.join(columns.names)}; correct the primary_key, or declare a schema with a "
+                "primaryKey"
             )
         return key
 
@@ -164,7 +165,9 @@ class DltRows:
         """Return True if the object must be called. Raise SourceError if it is not decorated by dlt."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
-                raise SourceError(f"{self.place}: it is already a source, so it takes no arguments; remove them")
+                raise SourceError(
+                    f"{self.place}: the object is already a source, so it takes no arguments; remove the arguments"
+                )
             return False
         if isinstance(found, extract().DltResource):
             return bool(self.arguments)
@@ -181,7 +184,8 @@ class DltRows:
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
-                    f"{self.place}: it is the resource {made.name!r}, but the option resource is {self.resource!r}"
+                    f"{self.place}: the object is the resource {made.name!r}, but the option resource is "
+                    f"{self.resource!r}"
                 )
             import dlt
 
@@ -192,7 +196,7 @@ class DltRows:
         if self.resource not in made.resources:
             said = "the option resource is missing" if self.resource is None else f"there is no {self.resource!r}"
             raise SourceError(
-                f"{self.place}: {said}; write one of {', '.join(names)}, and use a separate source for each"
+                f"{self.place}: {said}; set resource to one of {', '.join(names)}, and use a separate source for each"
             )
         return made.with_resources(self.resource)
 
@@ -201,7 +205,8 @@ class DltRows:
         if meta is not None:
             raise SourceError(
                 f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "
-                "changes its columns, but here a resource has only one table; yield such items from a separate resource"
+                "changes its columns, but a resource has only one table in this engine; yield such items from a "
+                "separate resource"
             )
         return item
 
@@ -268,7 +273,9 @@ def _rows_of(item: Any) -> Iterator[Row]:
         table = pa.RecordBatchReader.from_stream(item).read_all()
     doubled = repeated(table.column_names)
     if doubled:
-        raise SourceError(f"a table that the resource yields has two columns {doubled[0]!r}; rename one of them")
+        raise SourceError(
+            f"a table that the resource yields has two columns with the name {doubled[0]!r}; rename one of them"
+        )
     for batch in table.to_batches(max_chunksize=AT_ONCE):
         yield from batch.to_pylist(maps_as_pydicts="strict")
 
@@ -288,8 +295,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 STATE = (
     "keeps state in dlt, such as dlt.sources.incremental or dlt.current.resource_state, which only dlt pipelines "
-    "store: here it would be empty in each job. Remove it, and pass the last value as an argument, or use Http,  "
-    "Jdbc or files with incremental"
+    "store: here it would be empty in each job. Remove it, and pass the last value as an argument, or use the "
+    "Http, Jdbc or a file source with incremental"
 )
 
 

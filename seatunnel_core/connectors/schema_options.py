@@ -75,7 +75,7 @@ def check_sampling(
     if options[SCHEMA_SAMPLE] is None:
         for option in INFERENCE:
             if options.is_set(option) and option not in alone:
-                raise UsageError(f"option {option.key!r}: only for inferred columns; also set schema_sample")
+                raise UsageError(f"option {option.key!r} applies only to inferred columns; also set schema_sample")
     elif declared:
         raise UsageError("option 'schema_sample': schema already declares the columns; remove one of the two")
     elif format not in (None, "json"):

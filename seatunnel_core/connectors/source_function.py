@@ -91,8 +91,8 @@ def _as_json(split: Any, number: int, place: str) -> Any:
         kept = None
     if kept is None or kept != (list(split) if isinstance(split, tuple) else split):
         raise UsageError(
-            f"{place}: split {number} is {split!r}; splits are stored in checkpoints as JSON: write strings, "
-            "numbers, booleans, lists or mappings with string keys"
+            f"{place}: split {number} is {split!r}, which JSON cannot represent; checkpoints store splits as JSON: "
+            "use strings, numbers, booleans, lists or mappings with string keys"
         )
     return kept
 

@@ -107,7 +107,9 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._data_source: Any = options[DATA_SOURCE]
         of_source.check_data_source(self._data_source)
         if options[FORMAT] is None and self._data_source is None and options[TABLE] is None:
-            raise UsageError("missing: format, such as parquet or jdbc, data_source, a Python class, or table")
+            raise UsageError(
+                "the format is missing; set format, such as parquet or jdbc, data_source, a Python class, or table"
+            )
         if options[PATH] is not None and options[TABLE] is not None:
             raise UsageError("option 'table': cannot be combined with path; remove one of the two")
         self.root = self._checked_root()
@@ -155,7 +157,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         root = absolute(named_path(self.options[STAGING_PATH]))
         if signs := _PATTERN_SIGNS.intersection(root):
             raise UsageError(
-                f"option 'staging_path': {root!r} has {' '.join(sorted(signs))}, which Spark treats as a pattern"
+                f"option 'staging_path': {root!r} contains {' '.join(sorted(signs))}, which Spark treats as a pattern"
             )
         target = self._local_target
         if target and os.path.commonpath(list(map(os.path.realpath, (target, root)))) == os.path.realpath(target):
@@ -300,8 +302,8 @@ class ParquetStager(SinkWriter):
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
             raise RowError(
-                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a DataFrame has only "
-                "inserted ones; select the rows to keep with the FilterRowKind transform"
+                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a DataFrame can "
+                "contain only inserted rows; select the rows to keep with the FilterRowKind transform"
             )
         try:
             self._file.write_batch(batch.rows)
@@ -334,8 +336,8 @@ class ParquetStager(SinkWriter):
 def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
     if not columns.equals(schema.columns):
         raise SinkError(
-            f"the table {schema.table} has different columns than an earlier table, but all rows of this sink go into "
-            "one target; make the columns equal, or use a sink for each table"
+            f"the table {schema.table} has different columns than an earlier table, but all rows of this sink go "
+            "into one target; make the columns equal, or use a sink for each table"
         )
 
 

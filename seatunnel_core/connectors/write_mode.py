@@ -64,8 +64,10 @@ MATCH_WHOLE_ROWS = Option(
     "match_whole_rows",
     BOOLEAN,
     default=False,
-    doc="With write_mode = merge, for rows without a key: an update or delete applies to one row that is equal in all "
-    "columns; a row without an equal one is an error. Each commit with such changes reads the whole table.",
+    doc=(
+        "With write_mode = merge, for rows without a key: an update or delete applies to one row that is equal in all "
+        "columns, and fails if no row is equal. Each commit with such changes reads the whole table."
+    ),
 )
 DECIDING: tuple[Option[Any], ...] = (
     WRITE_MODE,
@@ -164,7 +166,7 @@ class WriteMode:
         if taken:
             raise SinkError(
                 f"option 'keep_history': the rows of {schema.table} already have a column {min(taken)!r}; set other "
-                "names in history_columns, or rename it before this sink"
+                "names in history_columns, or rename the column before this sink"
             )
 
     def _check_children(self, schema: TableSchema, replaces: bool) -> None:

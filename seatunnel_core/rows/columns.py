@@ -41,7 +41,7 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
     if not is_text(kind):
         raise TransformError(
             f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, but only string is "
-            "supported; cast it before, for example with Sql or SparkSql"
+            "supported; cast the column first, for example with Sql or SparkSql"
         )
 
 
@@ -146,7 +146,7 @@ def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
 def unknown_value(who: str, column: str, row: str) -> str:
     """Return the message about an absent value that is required."""
     return (
-        f"{who}: column {column!r}, {row}: the change does not contain its value, which is needed here. Let the "
-        "database log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in MySQL and MariaDB with "
-        "SET GLOBAL binlog_row_image = FULL"
+        f"{who}: column {column!r}, {row}: the change does not contain its value, which is required. "
+        "Configure the database to log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in "
+        "MySQL and MariaDB with SET GLOBAL binlog_row_image = FULL"
     )

@@ -21,7 +21,7 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
         raise ValueError(_PRIMARY_KEY)
     columns = LIST(STRING).parse(block.get("columnNames") or block.get("columns") or ())
     if not columns:
-        raise ValueError(f"schema.primaryKey has no column; {_PRIMARY_KEY}")
+        raise ValueError(f"schema.primaryKey contains no column; {_PRIMARY_KEY}")
     _check_columns("the primary key", columns, names)
     return columns
 

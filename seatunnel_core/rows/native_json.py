@@ -159,7 +159,7 @@ def _documents(lines: str) -> list[dict[str, Any]]:
     for line in lines.split("\n"):
         document, end = scan(line, 0)
         if end != len(line):
-            raise ValueError("a line has more than an object")
+            raise ValueError("a line contains more than one object")
         found.append(document)
     return found
 

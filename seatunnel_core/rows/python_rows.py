@@ -138,8 +138,8 @@ class SeenValues:
         clashing = (pair for pair in combinations(by_row, 2) if _clash(*pair))
         (one, first), (other, second) = min(clashing, key=lambda pair: pair[1][1])
         raise RowError(
-            f"row {second}, key {self.path!r}: {_a(other)}, and row {first} has {_a(one)} there; use one type in "
-            "all rows, or declare the column"
+            f"row {second}, key {self.path!r}: found {_a(other)}, but row {first} contains {_a(one)}; use one type "
+            "in all rows, or declare the column"
         )
 
     def require(self, declared: pa.DataType) -> None:
@@ -147,8 +147,8 @@ class SeenValues:
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
                 raise RowError(
-                    f"row {row}, key {self.path!r}: {_a(kind)}, but the column is declared as {type_name(declared)}; "
-                    "convert the value, or declare another type"
+                    f"row {row}, key {self.path!r}: found {_a(kind)}, but the column is declared as "
+                    f"{type_name(declared)}; convert the value, or declare another type"
                 )
         if of.is_struct(declared):
             declared_parts = {part.name: part.type for part in declared}
@@ -323,7 +323,9 @@ class PythonRows:
 
 def _array(column: pa.Field, values: list[Any], numbers: Sequence[int]) -> pa.Array:
     if not column.nullable and None in values:
-        raise RowError(f"row {numbers[values.index(None)]}, key {column.name!r}: None, but the column is not nullable")
+        raise RowError(
+            f"row {numbers[values.index(None)]}, key {column.name!r}: the value is None, but the column is not nullable"
+        )
     try:
         return pa.array(values, column.type)
     except (pa.ArrowException, ValueError, OverflowError) as error:

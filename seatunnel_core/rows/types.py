@@ -236,7 +236,7 @@ class _Reader:
             value = self.type()
             self._expect(">", "map<string, int>")
             if key == pa.null():
-                raise ValueError(f"the keys of {self.text!r} would all be null, which a map cannot hold")
+                raise ValueError(f"the keys of {self.text!r} would all be null, which a map does not allow")
             return pa.map_(key, value)
         if name == "row":
             self._expect("<", "row<a = int, b = string>")
@@ -251,7 +251,7 @@ class _Reader:
     def end(self) -> None:
         self._skip_space()
         if self.at < len(self.text):
-            raise ValueError(f"{self.text[self.at :]!r} does not belong to the type {self.text!r}")
+            raise ValueError(f"unexpected {self.text[self.at :]!r} in the type {self.text!r}")
 
     def _fields(self, closing: str) -> pa.DataType:
         fields: list[tuple[str, pa.DataType]] = []
@@ -275,8 +275,8 @@ class _Reader:
         self._expect(")", "decimal(10, 2)")
         if not 1 <= precision <= 76 or scale > precision:
             raise ValueError(
-                f"decimal({precision}, {scale}) is invalid: it may have at most 76 digits, and the second number, "
-                "the digits after the point, must not be larger than the first"
+                f"decimal({precision}, {scale}) is invalid: the precision must be at most 76, and the scale must "
+                "not be larger than the precision"
             )
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 

@@ -184,8 +184,8 @@ def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) ->
         number = first_value(rows.column(name))
         if number is not None:
             raise RowError(
-                f"{where}: column {name!r}, row {number + 1} of a batch: it has a value, but none of the rows "
-                "from which the columns were inferred had one, so its type was unknown when the target was "
+                f"{where}: column {name!r}, row {number + 1} of a batch: the column has a value, but was empty in "
+                "all rows from which the columns were inferred, so its type was unknown when the target was "
                 "prepared. Infer from more rows (schema_sample), or declare the column in schema"
             )
 

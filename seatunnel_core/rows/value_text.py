@@ -113,7 +113,9 @@ def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [_key(_plain(key, kind.key_type)) for key, _ in pairs]
         twice = repeated(names)[0]
-        raise ValueError(f"a map has the key {cut(repr(twice), 60)} more than once, which a JSON object does not allow")
+        raise ValueError(
+            f"a map contains the key {cut(repr(twice), 60)} more than once, which a JSON object does not allow"
+        )
     return found
 
 

@@ -35,9 +35,11 @@ WAY = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="Handling of a value that is not JSON, has nothing at the path or has a different type: fail the pipeline, or "
-    "skip the row. For one column, column_error_handle_way overrides it with FAIL, SKIP, which sets the column to "
-    "null, or SKIP_ROW.",
+    doc=(
+        "Handling of a value that is not JSON, has nothing at the path or has a different type: fail the pipeline, or "
+        "skip the row. For a single column, column_error_handle_way overrides this option: FAIL, SKIP (sets the column "
+        "to null) or SKIP_ROW."
+    ),
 )
 
 _WAYS = ("FAIL", "SKIP", "SKIP_ROW")
@@ -128,7 +130,7 @@ class JsonPath(Transform):
 def _entry(entry: Mapping[str, Any], way: str, findings: Findings) -> Iterator[_Wanted]:
     missing = [key for key in _KEYS[:3] if not _is_written(entry.get(key), key != "src_field")]
     if missing:
-        raise UsageError(f"option 'columns': an entry needs {missing[0]}, a text")
+        raise UsageError(f"option 'columns': an entry needs {missing[0]} as a string")
     own = str(entry.get("column_error_handle_way") or way).upper()
     if own not in _WAYS:
         raise UsageError(f"option 'columns': column_error_handle_way must be one of {', '.join(_WAYS)}, found {own}")

@@ -19,7 +19,7 @@ from seatunnel_core.transforms.sql.value import STRING as TEXT
 from seatunnel_core.transforms.sql.value import standard
 
 SEPARATOR = Option(
-    "separator", STRING, required=True, doc='Separator: a regular expression (RE2), so "\\\\|" for a vertical bar.'
+    "separator", STRING, required=True, doc='Separator: a regular expression (RE2); write "\\\\|" for a vertical bar.'
 )
 FIELD = Option(
     "split_field",
@@ -73,7 +73,7 @@ class Split(Transform):
         try:
             written = texts(values)
         except pa.ArrowInvalid as error:
-            said = f"Split: the column {self._field} of the table {batch.table} has bytes that are not valid text"
+            said = f"Split: the column {self._field} of the table {batch.table} contains bytes that are not valid text"
             raise RowError(f"{said}: {error}", column=self._field) from None
         lists = pc.split_pattern_regex(written, self._separator, max_splits=count - 1)
         parts = pc.list_slice(lists, 0, count, return_fixed_size_list=True)

@@ -125,7 +125,7 @@ class Length(ValueRule):
     def check_type(self, kind: pa.DataType) -> None:
         if _lengths(kind) is None:
             raise ValueError(
-                f"LENGTH needs a string, bytes or an array, and the column {self.column} is {type_name(kind)}"
+                f"LENGTH needs a string, bytes or an array, but the column {self.column} is {type_name(kind)}"
             )
 
 
@@ -158,7 +158,7 @@ class Regex(ValueRule):
 
     def check_type(self, kind: pa.DataType) -> None:
         if not is_text(kind):
-            raise ValueError(f"REGEX needs a string, and the column {self.column} is {type_name(kind)}")
+            raise ValueError(f"REGEX needs a string, but the column {self.column} is {type_name(kind)}")
 
 
 @frozen(kw_only=True)
@@ -184,7 +184,7 @@ class Named(ValueRule):
 
     def check_type(self, kind: pa.DataType) -> None:
         if not is_text(kind):
-            raise ValueError(f"UDF EMAIL needs a string, and the column {self.column} is {type_name(kind)}")
+            raise ValueError(f"UDF EMAIL needs a string, but the column {self.column} is {type_name(kind)}")
 
 
 _SPACES = "".join(map(chr, range(33)))

@@ -206,9 +206,9 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "broken": "resources:broken failed with ConnectionError: mine",
         "texts": "is a str; expected a mapping from column to value",
         "doubled": "has two columns 'id'",
-        "miskeyed": "the primary_key of the resource has Id, but the columns are id",
+        "miskeyed": "the primary_key of the resource contains Id, but the columns are id",
         "secret": "resources:secret failed with ConfigFieldMissingException",
-        "shop": "the option resource is missing; write one of plain, keyed",
+        "shop": "the option resource is missing; set resource to one of plain, keyed",
         "no_resource": "expected a resource or a source of dlt, found function",
         "nothing": "resources:nothing cannot be imported",
     }

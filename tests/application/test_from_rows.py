@@ -61,8 +61,12 @@ def test_the_same_rows_are_the_same_whether_from_a_list_or_not() -> None:
 @pytest.mark.parametrize(
     ("rows", "schema", "said"),
     [
-        ([{"n": 1}, {"n": "x"}], None, r"^from_rows: row 2, key 'n': a str, and row 1 has an int"),
-        ([{"n": 1.5}], {"n": "bigint"}, r"^from_rows: row 1, key 'n': a float, but the column is declared as bigint"),
+        ([{"n": 1}, {"n": "x"}], None, r"^from_rows: row 2, key 'n': found a str, but row 1 contains an int"),
+        (
+            [{"n": 1.5}],
+            {"n": "bigint"},
+            r"^from_rows: row 1, key 'n': found a float, but the column is declared as bigint",
+        ),
         ([{"n": 1}], {"n": "integr"}, "'integr' is not a type; did you mean"),
         ([{"n": 1}], {"fields": {"n": "int"}, "comment": "x"}, "but no keys and no comments"),
         (pd.DataFrame({"n": [1]}), None, "found a DataFrame; use from_arrow"),

@@ -183,7 +183,7 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
     read(**{"hook": "file:///no/such", "spark.a.password": "file:///no/such/password"})
     assert [str(problem) for problem in problems.errors] == [
         "the sink X: the value of 'hook' is the content of the file /no/such, which does not exist. "
-        "Is the secret mounted where this process runs?",
+        "Check that the secret is mounted where this process runs",
         "the value of 'spark.a.password' is the content of the file /no/such/password, which does not exist. "
-        "Is the secret mounted where this process runs?",
+        "Check that the secret is mounted where this process runs",
     ]

@@ -188,7 +188,7 @@ def test_another_object_is_refused_and_the_same_rows_are_not() -> None:
     ]
     found = plan(sources[0])
     assert read(sources[1], found) == ROWS
-    with pytest.raises(SourceChangedError, match="a different object than at the start of the job"):
+    with pytest.raises(SourceChangedError, match="another object than at the start of the job"):
         read(sources[2], found)
 
 
@@ -230,7 +230,7 @@ def test_rows_that_went_to_an_earlier_process_are_not_left_out_in_silence() -> N
     sink = memory_sink()
     commit(sink, [stage(sink, SCHEMA, [rows(0, 5)], place())], place())
     sink.conclude(8, {})
-    with pytest.raises(UsageError, match=r"has 5 of the 8 collected rows.* a process that has ended"):
+    with pytest.raises(UsageError, match=r"contains only 5 of the 8 collected rows.* a process that has ended"):
         sink.collected()
 
 
@@ -241,7 +241,7 @@ def test_more_than_the_limit_ends_the_job_and_says_so() -> None:
     units = [stage(sink, SCHEMA, [rows(0, 50)], place(unit=unit)) for unit in (1, 2, 3)]
     with pytest.raises(CommitError, match="exceed the limit of 2,000 bytes"):
         commit(sink, units, place())
-    with pytest.raises(UsageError, match="at most 256,000,000 bytes, found 1,000,000,000"):
+    with pytest.raises(UsageError, match="expected at most 256,000,000 bytes, found 1,000,000,000"):
         memory_sink(limit="1GB")
 
 
@@ -299,12 +299,12 @@ def test_a_job_goes_on_with_the_same_rows_and_with_no_others(tmp_path: Path) -> 
             handle.cancel()
         fast = {**slow, "read_limit.rows_per_second": 10**6}
         others = through(st.Job("numbers", fast), pa.Table.from_pylist(ROWS[:-1]))
-        with pytest.raises(st.JobFailedError, match="a different object than at the start of the job"):
+        with pytest.raises(st.JobFailedError, match="another object than at the start of the job"):
             others.run(restore=handle.job_id)
         with through(st.Job("numbers", fast), pa.Table.from_pylist(ROWS)).submit(restore=handle.job_id) as again:
             (view,) = again.result().pipelines
             assert view.rows_committed == 300
-            with pytest.raises(UsageError, match=r"has \d+ of the 300 collected rows"):
+            with pytest.raises(UsageError, match=r"contains only \d+ of the 300 collected rows"):
                 again.collect()
 
 

@@ -96,7 +96,7 @@ def test_splits_may_be_found_by_a_function_that_gets_the_arguments() -> None:
 @pytest.mark.parametrize("split", [date(2024, 1, 1), {1: 2}, float("nan"), None, {3}, Decimal(1)])
 def test_a_split_that_no_checkpoint_could_hold_is_refused(split: Any) -> None:
     source = source_of(st.source(splits=["a", split])(letters.function))
-    with pytest.raises(st.UsageError, match=r"letters: split 2 is .*; splits are stored in checkpoints as JSON"):
+    with pytest.raises(st.UsageError, match=r"letters: split 2 is .*, which JSON cannot represent; checkpoints store"):
         plan(source, PlanningContext(parallelism=2))
 
 
@@ -119,14 +119,22 @@ def test_a_job_promises_at_least_once_until_somebody_says_more_and_warns_when_no
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([{"n": 1}] * 5 + [{"n": "x"}], {"schema_sample": 3}, r"row 6, key 'n': a str, .* those of the first 3 rows"),
+        (
+            [{"n": 1}] * 5 + [{"n": "x"}],
+            {"schema_sample": 3},
+            r"row 6, key 'n': found a str, .* those of the first 3 rows",
+        ),
         (
             [{"n": 1}] * 5 + [{"m": 1}],
             {"schema_sample": 3},
             r"row 6: the key 'm' is not a column: .*of the first 3 rows",
         ),
-        ([{"n": None}] * 5 + [{"n": 1}], {"schema_sample": 3}, r"row 6, key 'n': an int, but .* declared as null"),
-        ([{"n": 1.5}], {"schema": {"fields": {"n": "int"}}}, r"row 1, key 'n': a float, but .* declared as int"),
+        (
+            [{"n": None}] * 5 + [{"n": 1}],
+            {"schema_sample": 3},
+            r"row 6, key 'n': found an int, but .* declared as null",
+        ),
+        ([{"n": 1.5}], {"schema": {"fields": {"n": "int"}}}, r"row 1, key 'n': found a float, but .* declared as int"),
         ([{"n": 1}, 5], {"schema": {"fields": {"n": "int"}}}, "row 2 is an int; expected a mapping"),
         ([], {}, "there are no rows, so the columns are unknown: declare them"),
     ],
@@ -141,7 +149,7 @@ def test_errors_name_the_function_and_the_split() -> None:
     def broken(split: str) -> Iterator[dict[str, Any]]:
         yield {"n": 1 if split == "a" else "x"}
 
-    with pytest.raises(RowError, match=r'broken, split "b": row 1, key .n.: a str'):
+    with pytest.raises(RowError, match=r'broken, split "b": row 1, key .n.: found a str'):
         rows_of(broken)
     described = source_of(broken).describe(plan(source_of(broken), PlanningContext(parallelism=2)).splits)
     assert [each.partition(": ")[0] for each in described] == ['split "a"', 'split "b"']

@@ -154,7 +154,9 @@ def test_a_check_misses_a_secret_of_the_storage(folder: Path) -> None:
     *warnings, error = said.splitlines()
     assert all(line.startswith("warning: ") for line in warnings), said
     assert error.startswith("the value of 'fs.s3a.secret.key' is the content of the file ")
-    assert error.endswith("inputs/nowhere, which does not exist. Is the secret mounted where this process runs?")
+    assert error.endswith(
+        "inputs/nowhere, which does not exist. Check that the secret is mounted where this process runs"
+    )
 
 
 def test_a_refusal_shows_no_secret(folder: Path) -> None:

@@ -79,7 +79,7 @@ def test_threads_of_one_process_are_one_writer(tmp_path: Path) -> None:
 def test_what_is_lost_is_spelled_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     opened(f"{tmp_path}/", **{"fs.memory.asynchronous": "false", "fs.sftp.host": "elsewhere"}).close()
     (idle, lost) = caplog.messages
-    assert "Not guaranteed there" in lost
+    assert "This storage does not guarantee" in lost
     assert "promises 7, 8 and 10" in lost
     assert "'fs.sftp.host'" in idle
 

@@ -81,7 +81,7 @@ def test_the_text_of_each_value_is_the_same(column: tuple[str, list[Any]], skipp
         for value in array.to_pylist():
             json_text(value, kind)
     except ValueError:
-        with pytest.raises(RowError, match="column 'c': a map has the key"):
+        with pytest.raises(RowError, match="column 'c': a map contains the key"):
             json_lines(batch, "\n")
         return
     lines = json_lines(batch, "\n").to_pylist()

@@ -125,22 +125,22 @@ def test_any_order_and_any_batches_give_the_same_columns_and_rows(rows: Any, see
     [
         (
             [{"a": 2**53 + 1}, {"a": 2.5}],
-            r"row 2, key 'a': a float, and row 1 has an int that no float can represent there; .* declare the column",
+            r"row 2, key 'a': found a float, but row 1 contains an int that no float .*, or declare the column",
         ),
-        ([{"a": 1}, {"a": 2.5}, {"a": "x"}, {"a": b"y"}], "row 3, key 'a': a str, and row 1 has an int there"),
-        ([{"a": None}, {"a": "x"}, {"a": 1}], "row 3, key 'a': an int, and row 2 has a str there"),
-        ([{"a": True}, {"a": 1}], "row 2, key 'a': an int, and row 1 has a bool there"),
+        ([{"a": 1}, {"a": 2.5}, {"a": "x"}, {"a": b"y"}], "row 3, key 'a': found a str, but row 1 contains an int"),
+        ([{"a": None}, {"a": "x"}, {"a": 1}], "row 3, key 'a': found an int, but row 2 contains a str"),
+        ([{"a": True}, {"a": 1}], "row 2, key 'a': found an int, but row 1 contains a bool"),
         (
             [{"a": dt.date(2024, 1, 1)}, {"a": dt.datetime(2024, 1, 1)}],
-            "row 2, key 'a': a datetime without a zone, and",
+            "row 2, key 'a': found a datetime without a zone, but",
         ),
         (
             [{"a": dt.datetime(2024, 1, 1)}, {"a": dt.datetime(2024, 1, 1, tzinfo=ZURICH)}],
-            "row 2, key 'a': a datetime with a zone, and row 1 has a datetime without a zone there",
+            "row 2, key 'a': found a datetime with a zone, but row 1 contains a datetime without a zone",
         ),
-        ([{"a": {"b": 1}}, {"a": {"b": "x"}}], r"row 2, key 'a\.b': a str, and row 1 has an int"),
-        ([{"a": [1]}, {"a": [2, "x"]}], r"row 2, key 'a\[\]': a str, and row 1 has an int"),
-        ([{"a": 1}, {"a": [1]}], "row 2, key 'a': a list, and row 1 has an int"),
+        ([{"a": {"b": 1}}, {"a": {"b": "x"}}], r"row 2, key 'a\.b': found a str, but row 1 contains an int"),
+        ([{"a": [1]}, {"a": [2, "x"]}], r"row 2, key 'a\[\]': found a str, but row 1 contains an int"),
+        ([{"a": 1}, {"a": [1]}], "row 2, key 'a': found a list, but row 1 contains an int"),
         ([{"a": 2**63}], "row 1, key 'a': an int of more than 64 bits has no column type; make it a Decimal or a str"),
         ([{"a": Decimal("NaN")}], "row 1, key 'a': a Decimal that is not a number"),
         ([{"a": Decimal("1E-90")}], "row 1, key 'a': .* more than 76 digits"),
@@ -204,7 +204,7 @@ def test_a_declared_type_takes_what_it_holds(value: Any, kind: str) -> None:
 def test_undeclared_keys_and_nulls_are_refused() -> None:
     with pytest.raises(RowError, match=r"row 2: the key 'b' is not a column: add it to the schema, or remove it"):
         made([{"a": 1}, {"a": 1, "b": 2}], {"a": "int"})
-    with pytest.raises(RowError, match="row 2, key 'a': None, but the column is not nullable"):
+    with pytest.raises(RowError, match="row 2, key 'a': the value is None, but the column is not nullable"):
         made([{"a": 1}, {}], pa.schema([pa.field("a", pa.int64(), nullable=False)]))
     assert made([], {"a": "int"}).num_rows == 0
 
@@ -228,7 +228,7 @@ def test_schemas_of_python_become_blocks() -> None:
 
 def test_row_numbers_go_on_over_batches() -> None:
     rows = ({"a": 1 if number < AT_ONCE + 7 else "x"} for number in range(1, AT_ONCE + 10))
-    with pytest.raises(RowError, match=f"row {AT_ONCE + 7:}, key 'a': a str, and row 1 has an int"):
+    with pytest.raises(RowError, match=f"row {AT_ONCE + 7:}, key 'a': found a str, but row 1 contains an int"):
         made(rows)
 
 
@@ -289,7 +289,7 @@ def test_values_of_libraries_are_those_of_python() -> None:
     assert made.columns.field("d").type == pa.decimal128(24, 2)
     with pytest.raises(RowError, match="row 1, key 'x': a datetime64 is not a valid column value"):
         list(PythonRows(None).batches([{"x": np.datetime64("2024-02-29T10:00:00.000000001", "ns")}]))
-    with pytest.raises(RowError, match="row 3, key 'x': a str, and row 1 has"):
+    with pytest.raises(RowError, match="row 3, key 'x': found a str, but row 1 contains"):
         list(PythonRows(None).batches([{"x": Decimal(1)}, {"x": 2}, {"x": "3"}]))
 
 

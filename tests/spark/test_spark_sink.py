@@ -329,7 +329,7 @@ def test_changes_are_refused_and_tasks_get_no_secrets(tmp_path: Path) -> None:
     made.prepare(sink_place(place()))
     assert shipped(made).options is None
     writer = shipped(made).open_writer((SCHEMA,), place())
-    with pytest.raises(RowError, match="a DataFrame has only inserted ones"):
+    with pytest.raises(RowError, match="a DataFrame can contain only inserted rows"):
         writer.write(Batch(table="default", rows=numbered(0, 1), kinds=pa.array([3], pa.int8())))
     writer.abort()
     assert staged(tmp_path) == []
@@ -338,11 +338,14 @@ def test_changes_are_refused_and_tasks_get_no_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"format": None}, "missing: format"),
+        ({"format": None}, "the format is missing"),
         ({"data_source": "builtins:len"}, "is not a Python Data Source"),
         ({"table": "t"}, "option 'table': cannot be combined with path"),
         ({"staging_path": "/data/out/x", "path": "file:///data/out"}, "'staging_path': /data/out/x is inside path"),
-        ({"staging_path": "/data/[a]"}, r"'staging_path': '/data/\[a\]' has \[ \], which Spark treats as a pattern"),
+        (
+            {"staging_path": "/data/[a]"},
+            r"'staging_path': '/data/\[a\]' contains \[ \], which Spark treats as a pattern",
+        ),
     ],
 )
 def test_what_is_missing_is_said_when_the_job_is_planned(tmp_path: Path, values: dict[str, Any], message: str) -> None:

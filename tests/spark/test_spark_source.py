@@ -183,7 +183,7 @@ def test_no_more_is_promised_than_the_person_says(tmp_path: Path, replayable: bo
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [({}, "missing: format"), ({"data_source": "builtins:len"}, "is not a Python Data Source")],
+    [({}, "the format is missing"), ({"data_source": "builtins:len"}, "is not a Python Data Source")],
 )
 def test_what_is_missing_is_said_when_the_job_is_planned(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -172,7 +172,7 @@ def test_the_table_of_errors_has_a_name_of_its_own() -> None:
         ({"field_name": "age", "rule_type": "LENGTH", "min_length": 1}, "LENGTH needs .* the column age is int"),
         (
             {"field_name": "age", "rule_type": "REGEX", "pattern": "x"},
-            "REGEX needs a string, and the column age is int",
+            "REGEX needs a string, but the column age is int",
         ),
     ],
 )

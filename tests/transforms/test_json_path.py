@@ -205,8 +205,8 @@ def test_the_kinds_of_the_rows_that_stay() -> None:
         ([column("$.a", "integer")], "dest_type of found: .* did you mean int"),
         ([column(["$.a", "$.b"], {"c": "int"}, ["x", "y"])], "2 names in dest_field require as many .* found 2 and 1"),
         ([column(["$.a"], "int", ["x", "y"])], "2 names in dest_field require as many .* found 1 and 1"),
-        ([column(["$.a", 1], "int", "x")], "an entry needs path, a text"),
-        ([column([], [], [])], "an entry needs path, a text"),
+        ([column(["$.a", 1], "int", "x")], "an entry needs path as a string"),
+        ([column([], [], [])], "an entry needs path as a string"),
         (
             [column("$.a;$.b", "int", "x;y")],
             "2 names in dest_field require as many values in path and dest_type, found 2 and 1",

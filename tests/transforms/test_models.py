@@ -288,7 +288,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
     assert (told["/429"].retryable, told["/401"].retryable) == (True, False)
     assert len(service.of("/429")) == 2, "two attempts"
     assert "but the response is not JSON" in str(told["/html"])
-    assert "has nothing at $" in str(told["/empty"])
+    assert "has no value at $" in str(told["/empty"])
     assert not any(KEY in str(each) for each in told.values())
     assert KEY not in repr(options_of(plugin, {"model_provider": "OPENAI", "model": "m", "api_key": KEY, **more}))
 
@@ -297,12 +297,12 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
     ("plugin", "options", "told"),
     [
         (Llm, {"model_provider": "AMAZON"}, "AMAZON requires signed requests"),
-        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no default url for this: api_path is not set"),
-        (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no default url"),
+        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no default URL; set api_path to the URL"),
+        (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no default URL"),
         (Llm, {"api_key": ""}, "'api_key' is not set; set it to the key for OPENAI"),
         (Llm, {"custom_config": {"custom_response_parse": "$.a"}}, "belongs to model_provider = CUSTOM"),
         (Llm, {"model_provider": "CUSTOM", "custom_config": {"parse": "$.a"}}, "unknown key 'parse'"),
-        (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no default url"),
+        (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no default URL"),
         (
             Embedding,
             {"vectorization_fields": {"v": {"field": "x", "modality": "jpeg"}}},

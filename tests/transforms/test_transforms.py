@@ -137,7 +137,11 @@ def test_a_declared_schema_is_held() -> None:
 
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(broken, r"broken failed with KeyError: 'wage'"), (len, "returned|failed"), (in_halves, "kinds are unknown")],
+    [
+        (broken, r"broken failed with KeyError: 'wage'"),
+        (len, "returned|failed"),
+        (in_halves, "kinds of the rows are unknown"),
+    ],
 )
 def test_a_python_function_that_fails_is_named(function: Any, message: str) -> None:
     with pytest.raises(TransformError, match=message):

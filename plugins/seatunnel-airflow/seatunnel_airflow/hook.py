@@ -58,7 +58,7 @@ class SeaTunnelHook(BaseHook):
             ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
         except Exception as error:
             return False, str(error)
-        return True, "a node of the cluster answers"
+        return True, "A node of the cluster responded"
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:

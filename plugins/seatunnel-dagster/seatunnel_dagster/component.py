@@ -13,7 +13,7 @@ class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
 
     job: str = Field(description="Path of the job file, relative to this file.")
     assets: list[dg.ResolvedAssetSpec] = Field(description="Assets that the job materializes.")
-    variables: dict[str, str] = Field(default_factory=dict, description="Values for ${…} in the job.")
+    variables: dict[str, str] = Field(default_factory=dict, description="Values of the variables ${…} in the job.")
     job_name: str = Field(default="", description="Name of the job; overrides the one in its file.")
     timeout_s: float | None = Field(default=None, description="Time after which the job is cancelled, in seconds.")
     cancel_when_interrupted: bool = True

@@ -42,8 +42,7 @@ def storage_type(configuration: Mapping[str, str]) -> str:
     on_files = file_system.startswith("file:/")
     if kind == "local" and file_system and not on_files:
         raise StorageConfigurationError(
-            f"{STORAGE_TYPE} is local, but {DEFAULT_FS} is {file_system!r}. "
-            f"Write {DEFAULT_FS}: file:/// or leave it out"
+            f"{STORAGE_TYPE} is local, but {DEFAULT_FS} is {file_system!r}. Write {DEFAULT_FS}: file:/// or remove it"
         )
     if kind == "hdfs" and not file_system:
         raise StorageConfigurationError(

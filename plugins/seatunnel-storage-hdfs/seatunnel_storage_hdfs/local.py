@@ -220,9 +220,9 @@ def _exposed(namespace: str) -> list[str]:
     """Return a warning if other users can replace the namespace's entries or read existing ones."""
     found = os.stat(namespace)
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
-        return [f"other users may write to {namespace}, which holds state: chmod go-w {namespace}"]
+        return [f"other users may write to {namespace}, which contains state: run chmod go-w {namespace}"]
     if found.st_uid not in (0, os.getuid()):
-        return [f"the namespace {namespace}, which holds state, belongs to another user: chown it to this one"]
+        return [f"the namespace {namespace}, which contains state, belongs to another user: make this user its owner"]
     if not found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
         return []
     with os.scandir(namespace) as entries:

@@ -86,7 +86,7 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
             f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for a key of a table: "
-            f"choose one of at most {_LONGEST_NAMESPACE}"
+            f"choose a namespace of at most {_LONGEST_NAMESPACE}"
         )
     return namespace
 

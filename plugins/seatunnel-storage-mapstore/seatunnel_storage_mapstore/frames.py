@@ -197,6 +197,6 @@ def _seed(map_name: str) -> int:
 def damaged(where: str, problem: str) -> CheckpointCorruptedError:
     """Return the error for a damaged log."""
     return CheckpointCorruptedError(
-        f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without a backup, remove "
-        "nothing, but start over with new names: a job under another id, or a map after its folder was moved elsewhere"
+        f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without a backup, remove nothing: "
+        "start the job under another id, or move the folder of the map elsewhere and start with an empty map"
     )

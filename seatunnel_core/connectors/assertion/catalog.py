@@ -136,9 +136,9 @@ class CatalogRule:
             )
         if schema.primary_key_name is None:
             raise RuleError(
-                f"Assert: the source does not report a name of the primary key of table {schema.table}, so "
-                f"primary_key_name = {self.primary_key_name!r} cannot be compared. Remove primary_key_name, or declare "
-                "the name in the source: schema { primaryKey { name = … } }"
+                f"Assert: the source does not report the name of the primary key of table {schema.table}, so "
+                f"primary_key_name = {self.primary_key_name!r} cannot be compared. Remove primary_key_name, or "
+                "declare the name in the source: schema { primaryKey { name = … } }"
             )
         if schema.primary_key_name != self.primary_key_name:
             raise RuleError(
@@ -168,7 +168,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     if identifier.get("catalog_name") is not None:
         raise ValueError(
             "table_identifier_rule: catalog_name cannot be compared, because tables of this engine are not in a "
-            "catalog. Remove it; table compares the table's name"
+            "catalog. Remove catalog_name; the key table compares the name of the table"
         )
     return CatalogRule(
         table=None if identifier.get("table") is None else str(identifier["table"]),

@@ -202,7 +202,7 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
     compares = "equals_to" in rule
     known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
     if kind not in known and not (kind is None and compares):
-        raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
+        raise ValueError(f"expected equals_to or one of these values of rule_type: {', '.join(known)}; found {kind}")
     if kind not in (*_OF_NUMBERS, *_OF_LENGTHS) and rule.get("rule_value") is not None:
         raise ValueError(
             f"{kind or 'equals_to'} does not use rule_value: remove rule_value, or set a rule_type that uses it"

@@ -32,7 +32,8 @@ class DuckDBSink(FileStagedTableSink):
         path = os.path.abspath(options[opt.PATH])
         if wrong := [sign for sign in "*?[\\" if sign in path]:
             raise UsageError(
-                f"option 'path': {path!r} has a {wrong[0]}, which DuckDB treats as a file pattern; choose another path"
+                f"option 'path': {path!r} contains {wrong[0]}, which DuckDB treats as a file pattern; choose "
+                "another path"
             )
         database = Database(path=path, properties=dict(options[opt.PROPERTIES] or {}), wait_s=options[opt.WAIT])
         super().__init__(options, DuckDBTables(file=database), os.path.dirname(path))

@@ -157,8 +157,8 @@ class DuckDBTables(SqlDatabase):
         path = parts if len(parts) > 1 else ("main", *parts)
         if len(path) > 2 or path[0].lower() == OWN:
             raise ValueError(
-                f"{written!r} is not a table name; write schema.table, or a name in quotes (the schema {OWN} is the "
-                "engine's own)"
+                f"{written!r} is not a table name; write schema.table, or a name in quotes (the schema {OWN} is "
+                "reserved for the engine)"
             )
         return path
 

@@ -29,9 +29,11 @@ TABLE_NAMES = Option(
 ROWS = Option(
     "rows",
     ANY,
-    doc="Rows to emit once per parallel reader, instead of row.num generated ones: [{ kind = INSERT, fields = "
-    "[1, a] }, ...]. Fields may be a block by name. CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP are the "
-    "start time.",
+    doc=(
+        "Rows to emit once per parallel reader, instead of row.num generated ones: [{ kind = INSERT, fields = [1, a] "
+        "}, ...]. fields may also be a block of names and values. CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP "
+        "stand for the start time."
+    ),
 )
 ROW_NUM = Option("row.num", within(0, 2**62), default=5, unit="rows", doc="Number of rows per parallel reader.")
 SPLIT_NUM = Option("split.num", within(1, 2**31 - 1), default=1, doc="Number of splits per parallel reader.")

@@ -52,7 +52,7 @@ def dimensions(options: Options) -> Mapping[str, int]:
 def _template(options: Options, name: str) -> tuple[Any, ...]:
     template, mode = options[f"{name}.template"] or (), options[f"{name}.fake.mode"]
     if mode == "template" and not template:
-        raise UsageError(f"option '{name}.fake.mode': template needs {name}.template = [value, …]")
+        raise UsageError(f"option '{name}.fake.mode': the mode template requires {name}.template = [value, …]")
     return () if mode == "range" else tuple(template)
 
 

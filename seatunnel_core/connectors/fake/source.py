@@ -148,7 +148,8 @@ class FakeSource(Source):
         if not (-limit <= first and first + rows <= limit):
             raise SourceError(
                 f"FakeSource: {rows} rows counted from auto.increment.start = {first} do not fit into column "
-                f"{column.name!r} with the range {-limit} to {limit - 1}; start lower, or declare it as bigint"
+                f"{column.name!r} with the range {-limit} to {limit - 1}; set a lower start, or declare the column "
+                "as bigint"
             )
 
     def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:
@@ -224,8 +225,8 @@ _LEAST = {"readers": 1, "rows": 0, "pieces": 1}
 def _moment(split: Split) -> dt.datetime:
     if "now" not in split.body:
         raise SourceError(
-            "FakeSource: the splits were planned before CURRENT_DATE, _TIME or _TIMESTAMP was added to the "
-            "job; remove them, or start a new job"
+            "FakeSource: the splits were planned before CURRENT_DATE, _TIME or _TIMESTAMP was added to the job; "
+            "remove these values, or start a new job"
         )
     return dt.datetime.fromisoformat(stored.text(split.body, "now"))
 

@@ -84,7 +84,7 @@ def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) ->
     if isinstance(fields, Mapping):
         unknown = [name for name in fields if name not in names]
         if unknown:
-            raise ValueError(f"fields {unknown} are not in the schema, which has {names}")
+            raise ValueError(f"the fields {unknown} are not in the schema, which contains {names}")
         fields = [fields.get(name) for name in names]
     if len(fields) != len(columns):
         raise ValueError(f"found {len(fields)} fields, expected {len(columns)} as in the schema")
@@ -105,5 +105,5 @@ def _field(written: Any, field: pa.Field, defaults: Mapping[str, Any]) -> Any:
     if value is None:
         value = defaults.get(field.name)
     if value is None and not field.nullable:
-        raise ValueError(f"column {field.name!r} is null, and its schema says nullable = false")
+        raise ValueError(f"column {field.name!r} is null, but the schema declares nullable = false")
     return value

@@ -205,7 +205,7 @@ class HdfsFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return self.not_prepared(staged, target)
-        return f"{target} exists and is not the file that was staged as {staged}; move it"
+        return f"{target} exists, but is not the file that was staged as {staged}; move {target} away"
 
     def discard(self, staged: str) -> bool:
         return self.remove(staged)

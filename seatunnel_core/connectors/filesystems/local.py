@@ -114,7 +114,7 @@ class LocalFileSystem(FileSystem):
             problem = "it is a mount point, which cannot be replaced; use a folder in it"
             raise OSError(errno.EBUSY, problem, folder)
         if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, f"{above}, its parent folder, is not writable", folder)
+            raise PermissionError(errno.EACCES, f"its parent folder {above} is not writable", folder)
 
     def remove_if_empty(self, folder: str) -> bool:
         try:
@@ -260,7 +260,7 @@ def absolute(path: str) -> str:
 
 def _version(path: str, found: os.stat_result) -> FileVersion:
     if not stat.S_ISREG(found.st_mode):
-        raise SourceError(f"{path} is not a file but a pipe, a socket or a device, which cannot be read twice")
+        raise SourceError(f"{path} is a pipe, a socket or a device, which cannot be read twice")
     return FileVersion(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
 
 

@@ -184,7 +184,7 @@ def _pattern(path: str, top: str, *, recursive: bool) -> Pattern:
     begin = path.rfind("/", 0, match.start()) if match else path.rstrip("/").rfind("/")
     names = tuple(name for name in path[begin + 1 :].split("/") if name not in ("", "."))
     if ".." in names:
-        raise UsageError(f"option 'path': {path!r} has .. after a pattern; write the path without it")
+        raise UsageError(f"option 'path': {path!r} contains .. after a pattern; write the path without it")
     base = path[:begin] if begin > 0 else path[: begin + 1]
     return Pattern(base or ".", names, path.endswith("/"), recursive)
 

@@ -73,7 +73,7 @@ class RemoteOpenFile(OpenFile):
     def _hold(self, start: int, end: int) -> None:
         self._held, self._held_from = self.fetch(start, end), start
         if len(self._held) != end - start:
-            raise self.changed(f"only {len(self._held)} of {end - start} bytes arrived from byte {start} on")
+            raise self.changed(f"received only {len(self._held)} of {end - start} bytes from byte {start}")
 
     def stream(self, start: int = 0) -> pa.NativeFile:
         found = pa.PythonFile(_Ranges(self), mode="r")

@@ -32,8 +32,8 @@ def catalog_properties(options: Options) -> dict[str, str]:
             given.setdefault(key, options[option])
     if not given:
         raise UsageError(
-            "option 'iceberg.catalog.config': missing: the catalog of the table, such as { type = rest, uri "
-            '= "http://catalog:8181", warehouse = "s3://bucket/warehouse" }'
+            "option 'iceberg.catalog.config' is missing; set it to the catalog of the table, such as { type = rest, "
+            'uri = "http://catalog:8181", warehouse = "s3://bucket/warehouse" }'
         )
     java = given.get("catalog-impl")
     kind = given.pop("type", "").lower() or _JAVA_CATALOGS.get(java or "", "")

@@ -199,7 +199,7 @@ class DataFiles:
         for entry in self._entries.of(manifests[number], self._io) if number < len(manifests) else ():
             if entry.data_file.file_path == path:
                 return entry
-        raise SourceError(f"{path} is not a file of the snapshot {body.get('snapshot')}")
+        raise SourceError(f"{path} is not a data file of the snapshot {body.get('snapshot')}")
 
     def _applying(self, body: Mapping[str, Any], entry: "ManifestEntry", content: int) -> "list[ManifestEntry]":
         """Return the delete files of one kind that may apply to a data file."""
@@ -311,7 +311,7 @@ def _refuse_unreadable(file: "DataFile", schema: "Schema") -> None:
         kind = kinds.get(number)
         if kind is None or kind in _UNKEYED:
             name = schema.find_column_name(number)
-            column = f"the column {name!r}, a {kind}" if kind else "a part of a column, or a dropped one"
+            column = f"the column {name!r}, a {kind}" if kind else "a nested field or a dropped column"
             raise SourceError(
                 f"{file.file_path} deletes rows by {column}, which is not supported; compact the table before "
                 "reading it (rewrite_data_files)"

@@ -71,7 +71,9 @@ class SnapshotIncrements:
         start = self._number(self.increment.start)
         snapshot = table.snapshot_by_id(start)
         if snapshot is None:
-            raise SourceError(f"option 'incremental': start: {self.named} has no snapshot {start}, or it has expired")
+            raise SourceError(
+                f"option 'incremental': start: {self.named} has no snapshot {start}, or the snapshot has expired"
+            )
         if snapshot.parent_snapshot_id is None:
             raise SourceError(
                 f"option 'incremental': start: the content of {self.named} before {start}, its oldest "
@@ -83,8 +85,8 @@ class SnapshotIncrements:
         operation = _operation(snapshot)
         if operation not in (_ADDS, _REWRITES):
             raise SourceError(
-                f"the snapshot {snapshot.snapshot_id} of {self.named} ({operation}) changed or removed rows, "
-                f"but an increment has only added rows. {self._what_to_do(upto)}"
+                f"the snapshot {snapshot.snapshot_id} of {self.named} ({operation}) changed or removed rows, but an "
+                f"increment can contain only added rows. {self._what_to_do(upto)}"
             )
 
     def _what_to_do(self, upto: Cursor) -> str:
@@ -110,7 +112,7 @@ def snapshot_increments(increment: Increment, named: str, reads: Mapping[str, st
             f"column to {SNAPSHOT}"
         )
     if increment.key or increment.skips_nulls or increment.lag.strip("0"):
-        raise UsageError("option 'incremental': key, nulls and lag are for columns, not for snapshots; remove them")
+        raise UsageError("option 'incremental': key, nulls and lag apply to columns, not to snapshots; remove them")
     return SnapshotIncrements(increment=increment, named=named, reads={**reads, "column": SNAPSHOT})
 
 

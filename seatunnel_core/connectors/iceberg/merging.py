@@ -44,7 +44,8 @@ def refuse_unmergeable(
     if table.metadata.format_version != 2:
         raise SinkError(
             f"the table {named} has version {table.metadata.format_version} of Iceberg's format, but rows can be "
-            "merged only into version 2; set its property format-version = 2, or write append or replace"
+            "merged only into version 2; set its property format-version = 2, or set write_mode to append or "
+            "replace"
         )
     given = {column_of(schema, name, case_sensitive=case_sensitive).name for name in rows.columns.names}
     missing = [name for name in (field.name for field in schema.fields) if name not in given]

@@ -32,10 +32,7 @@ TABLE = Option(
     "table",
     STRING,
     required=True,
-    doc=(
-        "Name of the table for all rows; with ${table_name}, which may be part of a longer name, one table per input "
-        "table."
-    ),
+    doc=("Name of the table for all rows. If it contains ${table_name}, each input table is written to its own table."),
 )
 CASE_SENSITIVE = Option(
     "case_sensitive",
@@ -72,7 +69,7 @@ EVOLUTION = Option(
     "iceberg.table.schema-evolution-enabled",
     ENUM("false"),
     default="false",
-    doc="Always false: the columns of the table do not change.",
+    doc="Must be false: the columns of the table do not change.",
 )
 SNAPSHOT = Option(
     "use_snapshot_id",

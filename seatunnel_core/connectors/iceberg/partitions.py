@@ -59,10 +59,12 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
     for number, (column, text) in enumerate(keys):
         field, transform = by_name.get(column), parse_transform(text)
         if field is None or not field.field_type.is_primitive or not transform.can_transform(field.field_type):
-            why = "has no such column" if field is None else f"has {column} as {field.field_type}"
+            why = (
+                f"the table has no column {column}" if field is None else f"the column {column} is a {field.field_type}"
+            )
             raise SinkError(
-                f"option 'iceberg.table.partition-keys': {text}({column}) cannot partition the table {named}: the "
-                f"table {why}; its columns are {', '.join(by_name)}"
+                f"option 'iceberg.table.partition-keys': {text}({column}) cannot partition the table {named}, "
+                f"because {why}; its columns are {', '.join(by_name)}"
             )
         kind = text.partition("[")[0]
         name = column if kind == "identity" else f"{column}_{_COUNTED.get(kind, kind)}"

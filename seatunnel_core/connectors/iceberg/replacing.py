@@ -94,8 +94,8 @@ class Replacing:
         if moved:
             raise CommitError(
                 f"{self.target.who}: rows of {self.target.named} were divided by its partition spec "
-                f"{moved[0].spec_id}, but now it has {table.spec().spec_id} ({table.spec()}): restore the table's "
-                "former partitioning"
+                f"{moved[0].spec_id}, but the current spec is {table.spec().spec_id} ({table.spec()}): restore the "
+                "table's former partitioning"
             )
         gone = self._replaced(table, new, old) if self.partitions else old
         _commit(table, self.target.branch, new, gone, history.replaced(self.target.context), whole=not self.partitions)

@@ -258,7 +258,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         if not can_roll_back(self):
-            raise SinkError(f"sink {self.identifier} cannot roll back published output with these options")
+            raise SinkError(f"the sink {self.identifier} cannot roll back published output with these options")
         removed = 0
         for table in self._existing(context, "cannot be rolled back"):
             with self._errors_wrapped(context, "cannot be rolled back", table):
@@ -327,8 +327,8 @@ def _mode(options: Options) -> WriteMode:
     upserts = options[opt.UPSERT]
     if upserts and options[WRITE_MODE] not in (None, "merge"):
         raise UsageError(
-            f"option {opt.UPSERT.key!r}: it means write_mode = merge, but write_mode is {options[WRITE_MODE]}; remove "
-            "one of the two"
+            f"option {opt.UPSERT.key!r}: true means write_mode = merge, but write_mode is {options[WRITE_MODE]}; "
+            "remove one of the two"
         )
     return write_mode_of(options, default="merge" if upserts else "append")
 

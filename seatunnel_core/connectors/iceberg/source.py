@@ -46,7 +46,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         self._properties = catalog_properties(options)
         found = TableIds(options[opt.NAMESPACE], options[opt.TABLE]).one
         if found is None:
-            raise UsageError("option 'table': a source has no table variables; write the name of the table")
+            raise UsageError("option 'table': a source does not support table variables; write the name of the table")
         self._id = found
         self._named = ".".join(self._id)
         self._chosen: tuple[str, ...] = tuple(options[READ_COLUMNS] or ())
@@ -130,9 +130,11 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
             return table.current_snapshot()
         found = table.snapshot_by_id(number) if number is not None else table.snapshot_as_of_timestamp(time)
         if found is None:
-            what = f"no snapshot {number}" if number is not None else f"had no snapshot yet at {time}"
+            what = f"has no snapshot {number}" if number is not None else f"had no snapshot yet at {time}"
             known = ", ".join(str(each.snapshot_id) for each in table.snapshots()[-5:]) or "none"
-            raise SourceError(f"the table {self._named} has {what}, or it has expired; the newest are {known}")
+            raise SourceError(
+                f"the table {self._named} {what}, or the snapshot has expired; the newest snapshots are {known}"
+            )
         return found
 
     def _table(self) -> "Table":

@@ -47,7 +47,7 @@ def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
     found = column_bytes(rows, column)
     if None in found:
         where = f"column {column!r}, row {found.index(None) + 1} of a batch"
-        raise RowError(f"{where}: it is null, but it is part of the key", column=column)
+        raise RowError(f"{where}: the value is null, but the column is part of the key", column=column)
     return [value for value in found if value is not None]
 
 

@@ -40,8 +40,8 @@ class MemorySink(Sink, SupportsConclude):
         self._limit: int = options[LIMIT]
         if self._limit > LARGEST:
             raise UsageError(
-                f"option 'limit': at most {LARGEST:,} bytes, found {self._limit:,}. Checkpoints contain the rows; for "
-                "more data, use a file sink"
+                f"option 'limit': expected at most {LARGEST:,} bytes, found {self._limit:,}. Checkpoints contain "
+                "the rows; for more data, use a file sink"
             )
         self._kept: _Kept | None = _Kept()
 
@@ -92,8 +92,8 @@ class MemorySink(Sink, SupportsConclude):
         rows = sum(some.num_rows for _, some in found)
         if kept.expected is not None and rows != kept.expected:
             raise UsageError(
-                f"this process has {rows:,} of the {kept.expected:,} collected rows: the others were in a "
-                "process that has ended. Run the job again, or write to files, which persist"
+                f"this process contains only {rows:,} of the {kept.expected:,} collected rows; the others were in a "
+                "process that has ended. Run the job again, or use a file sink"
             )
         return {
             table: pa.concat_tables([columns.empty_table(), *(some for name, some in found if name == table)])

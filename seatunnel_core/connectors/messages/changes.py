@@ -120,7 +120,7 @@ def _there(message: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     row = message.get(side)
     if not isinstance(row, Mapping):
         raise ValueError(
-            f"{side!r} is missing: the database does not log it (PostgreSQL: REPLICA IDENTITY FULL)"
+            f"{side!r} is missing: the database does not log old rows (in PostgreSQL, set REPLICA IDENTITY FULL)"
             if side == "before"
             else f"{side!r} is missing"
         )

@@ -61,7 +61,7 @@ def _value(value: Any, kind: pa.DataType, schema: Schema | None) -> Any:
     if value is None:
         return None
     if isinstance(value, str) and value in (UNAVAILABLE, UNAVAILABLE_BYTES):
-        raise ValueError("the database did not log the value (PostgreSQL: REPLICA IDENTITY FULL)")
+        raise ValueError("the database did not log the value (in PostgreSQL, set REPLICA IDENTITY FULL)")
     if schema is None:
         return _nested(value, kind, None, None, lambda _: None) if pa.types.is_nested(kind) else _unnamed(value, kind)
     named = _NAMED.get(schema.get("name") or "")
@@ -113,8 +113,8 @@ def _unscaled(text: str, scale: int) -> Decimal:
         digits = b""
     if not digits:
         raise ValueError(
-            f"{text[:40]!r} is not a base64 number, as written by decimal.handling.mode = precise; numbers as "
-            "texts require value.converter.schemas.enable = true"
+            f"{text[:40]!r} is not a base64 number, as written by decimal.handling.mode = precise; numbers as text "
+            "require value.converter.schemas.enable = true"
         )
     return Decimal(f"{int.from_bytes(digits, 'big', signed=True)}E{-scale}")
 

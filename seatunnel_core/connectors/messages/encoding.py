@@ -119,5 +119,5 @@ def _avro_value(value: Any, kind: pa.DataType) -> Any:
         return [_avro_value(element, kind.value_type) for element in value]
     found = {key: _avro_value(item, kind.item_type) for key, item in value}
     if len(found) < len(value):
-        raise ValueError("a map has a key more than once, which avro does not allow")
+        raise ValueError("a map contains a key more than once, which avro does not allow")
     return found

@@ -35,7 +35,7 @@ KEYS = Option(
     required=True,
     doc=("Pattern of the keys to read, with *, ? and [ ]; all keys must have the same type."),
 )
-COLUMNS = Option("schema", SCHEMA, doc="Columns; without it, one column, content, with the whole value.")
+COLUMNS = Option("schema", SCHEMA, doc="Columns; by default one column, content, with the whole value.")
 HASH_MODE = Option(
     "hash_key_parse_mode",
     ENUM("all", "kv"),
@@ -61,7 +61,7 @@ KEY = Option(
     STRING,
     required=True,
     names_columns=True,
-    doc="Column with the key, or the key itself; ${table_name} is replaced by the table.",
+    doc="Column with the key, or the key itself; ${table_name} stands for the table.",
 )
 CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${column} and {column} in key with values.")
 VALUE = Option("value_field", STRING, doc="Column to write as the value; by default the whole row, in format.")

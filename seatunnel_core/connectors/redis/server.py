@@ -49,7 +49,7 @@ class Server:
         cluster = options[opt.MODE] == "cluster"
         needed = opt.NODES if cluster else opt.HOST
         if not options[needed]:
-            raise UsageError(f"option {needed.key!r}: it is missing, and mode is {options[opt.MODE]}")
+            raise UsageError(f"option {needed.key!r} is missing; mode = {options[opt.MODE]} requires it")
         if cluster and options[opt.DB_NUM]:
             raise UsageError("option 'db_num': a cluster has database 0 only")
         settings = {"username": options[opt.USER], "password": options[opt.AUTH], "ssl": options[opt.SSL]}

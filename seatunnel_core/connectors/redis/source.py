@@ -40,7 +40,7 @@ class RedisSource(Source):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     task_modules: tuple[str, ...] = ("redis",)
     beside_tables = frozenset(option.key for option in opt.SERVER)
-    caveat = "Exception: keys that change, expire or appear while the job runs: reading again returns their new values"
+    caveat = "Exception: if keys change, expire or appear while the job runs, reading again returns their new values"
     example = 'host = "localhost", keys = "user:*", data_type = hash, schema { fields { id = bigint, name = string } }'
 
     def __init__(self, options: Options) -> None:
@@ -53,7 +53,7 @@ class RedisSource(Source):
         each_field = kv and not options[opt.READ_KEY]
         named = kv or options[opt.READ_KEY]
         if named and not declared:
-            raise UsageError("option 'schema': it is missing; declare a column for the key, or with kv for the field")
+            raise UsageError("option 'schema' is missing; declare a column for the key, or with kv for the field")
         default = self._schema.columns.names[0] if each_field else "key"
         self._rows = KeyedRows(
             self._schema,

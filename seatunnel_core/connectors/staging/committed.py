@@ -31,9 +31,9 @@ def _files(committable: Committable, target: Target, *, parts: int) -> list[Stag
         return [_file(each, committable, target, parts) for each in stored.items(committable.body, "files")]
     except StoredValueError as error:
         raise CommitError(
-            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} was not "
-            f"created by this sink: {error}. Nothing of it was published; the checkpoint is from another "
-            "program or sink, so restore an older one"
+            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} was not created "
+            f"by this sink: {error}. Nothing of it was published. The checkpoint is from another program or sink; "
+            "restore an older checkpoint"
         ) from error
 
 

@@ -77,7 +77,7 @@ class StagedLists(ABC):
 
     def lost(self, epoch: int, known: int) -> str:
         """Return the error message for a target with a different epoch."""
-        return f"{self}: " + (f"a newer engine, of epoch {known}, resumed the job" if known > epoch else LOST)
+        return f"{self}: " + (f"a newer engine (epoch {known}) has resumed the job" if known > epoch else LOST)
 
 
 class ListSink(Sink, SupportsPublishedQuery):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.errors import RowError, SinkError, UsageError
 from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, folder_value
+from seatunnel_core.quantity import pick
 from seatunnel_core.rows.date_format import strptime_format
 
 _LONGEST_NAME = 255
@@ -58,8 +59,8 @@ def check_expression(expression: str) -> None:
     if unknown or "/" in expression or expression.startswith("."):
         problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a leading dot"
         raise UsageError(
-            f"option 'file_name_expression': {expression!r} has {problem}; use ${{transactionId}}, ${{now}}, "
-            f"${{uuid}}, table variables and plain text, and partition_by for folders"
+            f"option 'file_name_expression': {expression!r} contains {problem}; use ${{transactionId}}, ${{now}}, "
+            "${uuid}, table variables and plain text, and partition_by for folders"
         )
 
 
@@ -127,7 +128,9 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
         if found is None:
             parts.append(piece)
         elif int(found[2]) >= len(keys):
-            raise UsageError(f"partition_dir_expression has {piece}, but partition_by has {len(keys)} columns")
+            raise UsageError(
+                f"partition_dir_expression contains {piece}, but partition_by has only {pick(len(keys), 'column')}"
+            )
         else:
             parts.append(folder_value(keys[int(found[2])]) if found[1] == "k" else int(found[2]))
     return parts

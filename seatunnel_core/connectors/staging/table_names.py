@@ -88,8 +88,8 @@ def checked_name(expression: str) -> str:
     found = VARIABLE.search(before)
     if found:
         raise UsageError(
-            f"option 'file_name_expression': {expression!r} has {found[0]} before ${{transactionId}}; write "
-            f'it after that, such as "${{transactionId}}_{found[0]}"'
+            f"option 'file_name_expression': {expression!r} contains {found[0]} before ${{transactionId}}; write "
+            f'{found[0]} after ${{transactionId}}, such as "${{transactionId}}_{found[0]}"'
         )
     check_expression(VARIABLE.sub("", expression))
     return expression

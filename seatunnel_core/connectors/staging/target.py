@@ -132,9 +132,9 @@ class Target:
 
     def _lost(self, folder: str) -> str:
         return (
-            f"{self.who}: the staging folder {folder} no longer exists: {self.root} was moved, removed or replaced, or "
-            "its disk is not mounted. Nothing is written to another folder of that name. Restore it and resume the "
-            "job, or start a new job"
+            f"{self.who}: the staging folder {folder} no longer exists: {self.root} was moved, removed or replaced, "
+            "or its disk is not mounted. The job does not write to another folder of the same name. Restore it and "
+            "resume the job, or start a new job"
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
@@ -176,7 +176,7 @@ class Target:
             self.files.leave_note(self._probe(epoch, token))
         except FileNotFoundError as error:
             made = f"the driver created {self.staging(epoch)}"
-            raise SinkError(f"{self.who}: {made} but a task cannot see it: {self._shared}") from error
+            raise SinkError(f"{self.who}: {made}, but a task cannot see it: {self._shared}") from error
         except OSError as error:
             raise self.failed("cannot be written by a task", error, self.root) from error
 
@@ -184,7 +184,7 @@ class Target:
         """Raise ``SinkError`` in the driver unless the file of ``probe`` is visible."""
         probe = self._probe(epoch, token)
         if not self.files.exists(probe):
-            raise SinkError(f"{self.who}: a task wrote {probe} but the driver cannot see it: {self._shared}")
+            raise SinkError(f"{self.who}: a task wrote {probe}, but the driver cannot see it: {self._shared}")
         self.files.discard(probe)
 
     @property
@@ -220,7 +220,7 @@ class Target:
             self.files.publish(staged, target, file.receipt)
         except TargetExistsError:
             raise CommitError(
-                f"{self.who}: {target} already exists, but {staged} has yet to be renamed to it: another program "
+                f"{self.who}: {target} already exists, but {staged} has not been renamed to it yet: another program "
                 "wrote or copied one of them; inspect both, move the wrong one away, and resume the job"
             ) from None
         except FileNotFoundError:

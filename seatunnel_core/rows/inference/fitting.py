@@ -73,9 +73,9 @@ class Fitting:
         if word == DISCARD_ROW:
             raise DiscardedRowError(f"are skipped, as set by schema_contract, because of {what}")
         raise ValueError(
-            f"column {path!r}: the {self._sample} have no such field, and the columns are fixed once the job has "
-            f"started. Inspect more of them with schema_sample, or set schema_contract {{ {key} = discard_value }}, or "
-            "discard_row"
+            f"column {path!r}: the {self._sample} do not contain this field, and the columns are fixed once the job "
+            f"has started. Inspect more of them with schema_sample, or set schema_contract {{ {key} = discard_value "
+            "}, or discard_row"
         )
 
     def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:

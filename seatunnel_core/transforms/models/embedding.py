@@ -34,7 +34,10 @@ INPUTS = Option(
 DIMENSION = Option(
     "dimension",
     within(1, 65_536),
-    doc="Dimension of a vector. By default the model is called once during planning to find it. ZHIPU receives it.",
+    doc=(
+        "Dimension of a vector. By default the model is called once during planning to determine it. It is sent to "
+        "ZHIPU."
+    ),
 )
 SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: secret key that belongs to api_key.")
 OAUTH_PATH = Option(
@@ -72,8 +75,8 @@ class Embedding(Transform):
         for name, source in options[FIELDS].items():
             if not isinstance(source, str):
                 raise UsageError(
-                    f"option 'vectorization_fields': {name} has a block; only texts are supported, not images or "
-                    "videos: use the name of a column"
+                    f"option 'vectorization_fields': the value of {name} is a block, but only texts are supported, "
+                    "not images or videos; use the name of a column"
                 )
             self._fields[name] = source
         if not self._fields:

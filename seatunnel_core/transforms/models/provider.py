@@ -39,11 +39,13 @@ PROVIDER = Option(
     ENUM("OPENAI", "DOUBAO", "QIANFAN", "ZHIPU", "KIMIAI", "DEEPSEEK", MICROSOFT, CUSTOM, AMAZON),
     required=True,
     aliases=("embedding_model_provider",),
-    doc="Provider of the API. CUSTOM is any other, described by custom_config; for OpenAI-compatible APIs write OPENAI "
-    "with api_path.",
+    doc=(
+        "Provider of the API. CUSTOM is any other provider, described by custom_config; for OpenAI-compatible APIs "
+        "write OPENAI with api_path."
+    ),
 )
 MODEL = Option("model", STRING, required=True, doc="Provider's name of the model.")
-API_KEY = Option("api_key", STRING, secret=True, doc="API key; CUSTOM may need none.")
+API_KEY = Option("api_key", STRING, secret=True, doc="API key; optional for CUSTOM.")
 API_PATH = Option(
     "api_path",
     STRING,
@@ -126,8 +128,8 @@ class Provider:
             raise UsageError("option 'custom_config' belongs to model_provider = CUSTOM")
         url = options[API_PATH] or usual.get(name)
         if not url:
-            needed = f"api_path is not set, the URL that {transform} calls"
-            raise UsageError(f"option 'model_provider': {name} has no default url for this: {needed}")
+            needed = f"set api_path to the URL that {transform} calls"
+            raise UsageError(f"option 'model_provider': {name} has no default URL; {needed}")
         if not key and name != CUSTOM:
             raise UsageError(f"option 'api_key' is not set; set it to the key for {name}")
         headers = {"api-key": key} if name == MICROSOFT else {"Authorization": f"Bearer {key}"} if key else {}
@@ -168,7 +170,7 @@ class Provider:
         values = found(path, answer)
         if not values:
             raise TransformError(
-                f"{transform}: the response of {self.name} has nothing at {path}; it is {keys_of(answer)}"
+                f"{transform}: the response of {self.name} has no value at {path}; the response is {keys_of(answer)}"
             )
         return values
 
@@ -202,7 +204,7 @@ def _custom(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
         except ValueError as error:
             raise UsageError(f"option 'custom_config': {error}") from None
     if not isinstance(config.get(_HEADERS) or {}, Mapping):
-        raise UsageError(f"option 'custom_config': {_HEADERS} is a block {{ name = value }}")
+        raise UsageError(f"option 'custom_config': {_HEADERS} must be a block {{ name = value }}")
     return config
 
 

@@ -181,7 +181,7 @@ def _to_boolean(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _truth(text: str) -> bool:
     known = {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
     if known is None:
-        raise ValueError("expected a boolean as true, false, 1 or 0")
+        raise ValueError("expected a boolean: true, false, 1 or 0")
     return known
 
 

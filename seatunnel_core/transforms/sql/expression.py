@@ -203,7 +203,7 @@ def _between(own: Expressions, node: exp.Expression) -> Value:
 
 def _in(own: Expressions, node: exp.Expression) -> Value:
     if not node.expressions:
-        raise SqlError(f"Sql: {place(node)}: IN needs a list of values, as in (1, 2)")
+        raise SqlError(f"Sql: {place(node)}: IN needs a list of values, such as (1, 2)")
     value, *others = own.comparable((node.this, *node.expressions))
     sql = f"({value.sql} IN ({', '.join(each.sql for each in others)}))"
     return Value(sql=sql, type=BOOLEAN, fails=value.fails or any(each.fails for each in others))

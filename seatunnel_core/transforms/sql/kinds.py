@@ -56,7 +56,10 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
         numbers = [int(each.name) for each in target.expressions if each.name.isdigit()]
         precision, scale = (*numbers, 0)[:2] if numbers else (38, 18)
         if not 1 <= precision <= 38 or scale > precision:
-            raise SqlError(f"Sql: {at}: DECIMAL({precision}, {scale}): expected at most 38 digits, and no larger scale")
+            raise SqlError(
+                f"Sql: {at}: DECIMAL({precision}, {scale}): the precision must be at most 38, and the scale must not "
+                "be larger"
+            )
         return pa.decimal128(precision, scale)
     if name not in _CASTS:
         raise SqlError(

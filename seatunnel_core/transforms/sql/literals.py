@@ -21,7 +21,7 @@ def hexadecimal(node: exp.Expression) -> Value:
     try:
         return constant(pa.scalar(bytes.fromhex(text), BYTES))
     except ValueError:
-        raise SqlError(f"Sql: {place(node)}: X'{text}' is not made of pairs of hexadecimal digits") from None
+        raise SqlError(f"Sql: {place(node)}: X'{text}' must consist of pairs of hexadecimal digits") from None
 
 
 def number(text: str) -> Value:

@@ -19,7 +19,7 @@ def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Val
         return _looked_up(functions, value, key, what)
     if is_list(value.type):
         return _element(functions, value, key, what)
-    raise SqlError(f"Sql: {what}: {type_name(value.type)} has no fields; only rows, maps and arrays do")
+    raise SqlError(f"Sql: {what}: {type_name(value.type)} has no fields; only rows, maps and arrays have fields")
 
 
 def _field(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:

@@ -123,7 +123,7 @@ def _outputs(
 def _is_star(node: exp.Expression, statement: Statement) -> bool:
     if isinstance(node, exp.Star):
         if any(node.args.values()):
-            raise SqlError(f"Sql: {shown(node)} is not possible; name the columns, or use the Filter transform")
+            raise SqlError(f"Sql: {shown(node)} is not supported; name the columns, or use the Filter transform")
         return True
     return isinstance(node, exp.Column) and isinstance(node.this, exp.Star) and node.table in statement.tables
 

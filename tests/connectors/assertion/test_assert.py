@@ -269,7 +269,7 @@ def test_equality_of_maps_knows_no_order() -> None:
     ("rules", "message"),
     [
         ({"field_rules": [{}]}, "needs field_name"),
-        (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
+        (field("a", {"rule_type": "MINIMUM"}), "one of these values of rule_type: NOT_NULL"),
         (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
         (field("a", {"rule_type": "MAX", "rule_value": "inf"}), "MAX needs a number as rule_value, found 'inf'"),
         (field("a", {"rule_type": "MAX", "rule_value": True}), "MAX needs a number as rule_value, found True"),

@@ -39,7 +39,7 @@ def test_each_member_of_a_key_is_compared() -> None:
         check("pk", (None, "ASC"))
     with pytest.raises(RuleError, match="has no primary key"):
         check("pk", (None, None), evolve(schema, primary_key=()))
-    with pytest.raises(RuleError, match="does not report a name of the primary key"):
+    with pytest.raises(RuleError, match="does not report the name of the primary key"):
         check("pk", (None, None), evolve(schema, primary_key_name=None))
 
 

@@ -174,7 +174,7 @@ def test_columns_without_a_value_change_nothing(contract: dict[str, Any], mode: 
     assert asked(tmp_path, types) == declared
     at = {"lat": None, "lon": None}
     assert all_rows(tmp_path) == [(1, 5, date(2026, 1, 1), [1], first["at"][0], None), (2, None, None, [], at, None)]
-    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value, but none of the rows"):
+    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: the column has a value, but was empty in"):
         run_rows(tmp_path, "three", {**mode, **contract}, late(rows, "new"))
     with pytest.raises(RowError, match=r"column 'v', row 1 of a batch of t: '7' does not fit into int64"):
         run_rows(tmp_path, "four", {**mode, **contract}, late(rows, "v"))

@@ -170,7 +170,7 @@ def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ({"c": "int"}, {"int.min": 5, "int.max": 4}, "'int.min': 5 is greater than int.max, which is 4"),
         ({"c": "int"}, {"vector.float.min": 5, "vector.float.max": 4}, "vector.float.min"),
-        ({"c": "int"}, {"int.fake.mode": "template"}, r"template needs int.template = \[value"),
+        ({"c": "int"}, {"int.fake.mode": "template"}, r"template requires int.template = \[value"),
         ({"c": "int"}, {"float.max": 1e39}, "'float.max': 1e.39 does not fit into a float"),
         ({"c": "int"}, {"float.template": [-1e39]}, "'float.template': -1e.39 does not fit"),
         ({"c": "int"}, {"binary.vector.dimension": 12}, "expected a multiple of 8, found 12"),
@@ -187,8 +187,8 @@ def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> Non
         ({"c": "int"}, {"rows": [{"kind": "UPSERT", "fields": [1]}]}, "row 1: expected a kind of .*found 'UPSERT'"),
         ({"c": "int"}, {"rows": [[1]]}, "row 1: expected { kind = INSERT, fields"),
         ({"c": "int"}, {"rows": [{"fields": [1]}, {"fields": [1, 2]}]}, "row 2: found 2 fields, expected 1"),
-        ({"c": "int"}, {"rows": [{"fields": {"d": 1}}]}, r"row 1: fields \['d'\]"),
-        (COLUMNS, {"rows": [{"fields": {"n": 1}}]}, "column 'id' is null, and its schema says nullable = false"),
+        ({"c": "int"}, {"rows": [{"fields": {"d": 1}}]}, r"row 1: the fields \['d'\]"),
+        (COLUMNS, {"rows": [{"fields": {"n": 1}}]}, "column 'id' is null, but the schema declares nullable = false"),
     ],
 )
 def test_a_wrong_configuration_says_what_to_write(fields: Any, options: Any, message: str) -> None:
@@ -208,7 +208,7 @@ def test_a_value_that_its_type_does_not_have_is_refused_where_it_stands(key: str
 @pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 5), ("bigint", 2**63 - 5), ("int", -(2**31) - 1)])
 def test_counting_past_the_end_of_a_type_is_refused_before_any_row(kind: str, start: int) -> None:
     of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
-    with pytest.raises(SourceError, match=r"column 'c' with the range .*start lower"):
+    with pytest.raises(SourceError, match=r"column 'c' with the range .*set a lower start"):
         plan(of, PlanningContext(parallelism=2))
 
 

@@ -162,7 +162,9 @@ def test_an_answer_that_was_lost_is_no_second_file(
 def test_a_target_that_is_there_is_never_replaced(cluster: HdfsCluster, server: Files, folder: str) -> None:
     made, committable, path = staged_file(cluster, folder)
     server.put(path, b"theirs")
-    with pytest.raises(CommitError, match=rf"{path} already exists, but hdfs://.*{folder}/\.seatunnel/.* has yet"):
+    with pytest.raises(
+        CommitError, match=rf"{path} already exists, but hdfs://.*{folder}/\.seatunnel/.* has not been renamed"
+    ):
         commit(made, [committable], place(), may_be_committed=True)
     assert server.get(path) == b"theirs"
 

@@ -62,7 +62,7 @@ def test_a_key_of_a_column_that_no_file_has_is_refused(tmp_path: Path, format: s
 
 
 def test_a_key_that_is_written_wrongly_is_refused_before_any_file_is_opened() -> None:
-    with pytest.raises(UsageError, match=r"option 'schema': schema\.primaryKey has no column"):
+    with pytest.raises(UsageError, match=r"option 'schema': schema\.primaryKey contains no column"):
         source("/absent", file_format_type="parquet", schema={"primaryKey": {"name": "pk"}})
 
 

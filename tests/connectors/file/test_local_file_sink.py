@@ -84,7 +84,7 @@ def test_a_pattern_of_folders_without_a_value_is_one_folder(tmp_path: Path) -> N
     ("pattern", "message"),
     [
         ("../${v0}", "partition_dir_expression .* leads to a different folder"),
-        ("${k0}=${v0}/${v1}", r"partition_dir_expression has \$\{v1\}, but partition_by has 1 columns"),
+        ("${k0}=${v0}/${v1}", r"partition_dir_expression contains \$\{v1\}, but partition_by has only 1 column"),
     ],
 )
 def test_a_pattern_of_folders_stays_in_the_target_and_names_columns_before_there_are_rows(
@@ -147,7 +147,7 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     other = tmp_path / committable.body["files"][0][0]
     other.write_text("not ours")
     with pytest.raises(
-        CommitError, match=r"pipeline 1, sink LocalFile: .* already exists, but .* has yet to be renamed to it"
+        CommitError, match=r"pipeline 1, sink LocalFile: .* already exists, but .* has not been renamed to it yet"
     ):
         commit(made, [committable], place(), may_be_committed=True)
     assert other.read_text() == "not ours"

@@ -151,9 +151,12 @@ def test_other_tables_in_one_folder_are_refused_before_data_moves(tmp_path: Path
 
 
 def test_a_table_before_the_id_would_hide_whose_file_it_is(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r'write it after that, such as "\$\{transactionId\}_\$\{table_name\}"'):
+    with pytest.raises(
+        UsageError,
+        match=r'write \$\{table_name\} after \$\{transactionId\}, such as "\$\{transactionId\}_\$\{table_name\}"',
+    ):
         sink(str(tmp_path), file_name_expression="${table_name}_${transactionId}")
-    with pytest.raises(UsageError, match="has the variable"):
+    with pytest.raises(UsageError, match="contains the variable"):
         sink(str(tmp_path), file_name_expression="${table}")
 
 

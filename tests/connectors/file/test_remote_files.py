@@ -184,7 +184,7 @@ def test_a_target_that_is_there_is_never_replaced(memory: Any) -> None:
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     put(memory, f"/out/{committable.body['files'][0][0]}", "theirs")
     with pytest.raises(
-        CommitError, match=r"memory://out/job-.* already exists, but memory://out/\.seatunnel/.* has yet"
+        CommitError, match=r"memory://out/job-.* already exists, but memory://out/\.seatunnel/.* has not been renamed"
     ):
         commit(sink, [committable], place(), may_be_committed=True)
 
@@ -235,7 +235,7 @@ def test_many_files_are_published_at_once_until_one_cannot_be(memory: Any) -> No
     ManyAtOnce.begun.clear()
     put(memory, f"/out/{staged[10].body['files'][0][0]}", "theirs")
     with pytest.raises(
-        CommitError, match=r"memory://out/job-.* already exists, but memory://out/\.seatunnel/.* has yet"
+        CommitError, match=r"memory://out/job-.* already exists, but memory://out/\.seatunnel/.* has not been renamed"
     ):
         commit(made, staged[10:], place())
     assert ManyAtOnce.under_way == set()

@@ -105,7 +105,7 @@ def test_the_first_night_can_begin_at_a_snapshot(orders: Nightly) -> None:
         SourceError, match=rf"the content of shop.orders before {oldest}, its oldest snapshot, is unknown"
     ):
         orders.night(start=str(oldest))
-    with pytest.raises(SourceError, match=r"start: shop\.orders has no snapshot 7, or it has expired"):
+    with pytest.raises(SourceError, match=r"start: shop\.orders has no snapshot 7, or the snapshot has expired"):
         orders.night(start="7")
 
 
@@ -192,7 +192,7 @@ def test_rows_are_read_by_the_present_columns(orders: Nightly) -> None:
     ("options", "message"),
     [
         ({"incremental": {"column": "id"}}, "by snapshot, not by 'id'; set column to snapshot"),
-        ({"incremental": {"column": "snapshot", "lag": "5m"}}, "key, nulls and lag are for columns"),
+        ({"incremental": {"column": "snapshot", "lag": "5m"}}, "key, nulls and lag apply to columns"),
         ({"incremental": {"column": "snapshot"}, "use_snapshot_id": 1}, "'use_snapshot_id' and 'incremental' both"),
         ({"use_snapshot_timestamp": 1, "use_snapshot_id": 1}, "'use_snapshot_id' and 'use_snapshot_timestamp' both"),
     ],

@@ -272,7 +272,7 @@ def test_one_target_has_one_key(tmp_path: Path) -> None:
 def test_the_older_words_for_a_merge_are_known(tmp_path: Path) -> None:
     older = {"iceberg.table.upsert-mode-enabled": "true", "iceberg.table.primary-keys": "id,day"}
     assert orders_sink(tmp_path, **older).mode.key == ("id", "day")
-    with pytest.raises(UsageError, match="it means write_mode = merge, but write_mode is append"):
+    with pytest.raises(UsageError, match="true means write_mode = merge, but write_mode is append"):
         orders_sink(tmp_path, write_mode="append", **older)
 
 

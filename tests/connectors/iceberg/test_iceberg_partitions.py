@@ -145,8 +145,11 @@ def test_a_committable_with_a_partition_that_is_none_is_refused(sink_of: Any, ca
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("nothing", r"identity\(nothing\) cannot partition the table shop.orders: the table has no such column"),
-        ("hour(day)", r"hour\(day\) cannot partition the table shop.orders: the table has day as date"),
+        (
+            "nothing",
+            r"identity\(nothing\) cannot partition the table shop.orders, because the table has no column nothing",
+        ),
+        ("hour(day)", r"hour\(day\) cannot partition the table shop.orders, because the column day is a date"),
     ],
 )
 def test_keys_that_do_not_fit_the_rows_are_refused_by_a_check(sink_of: Any, keys: str, message: str) -> None:

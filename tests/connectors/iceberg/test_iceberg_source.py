@@ -90,7 +90,7 @@ def test_a_snapshot_is_read_as_it_was(tmp_path: Path) -> None:
     assert rows_of(tmp_path, use_snapshot_id=first.snapshot_id) == [(1, "mo", 1)]
     assert rows_of(tmp_path, use_snapshot_timestamp=first.timestamp_ms) == [(1, "mo", 1)]
     assert rows_of(tmp_path) == [(1, "tu", 2, None)]
-    with pytest.raises(SourceError, match="no snapshot 7, or it has expired; the newest are"):
+    with pytest.raises(SourceError, match="no snapshot 7, or the snapshot has expired; the newest snapshots are"):
         rows_of(tmp_path, use_snapshot_id=7)
 
 
@@ -245,7 +245,7 @@ def test_keys_by_a_column_that_is_gone_are_refused(tmp_path: Path) -> None:
     run(tmp_path, [batch((1, "mo", 1))], [batch((1, "tu", 2))], **MERGE)
     with table_in(tmp_path, "orders").update_schema() as update:
         update.delete_column("id")
-    with pytest.raises(SourceError, match=r"deletes rows by a part of a column, or a dropped one, .*compact"):
+    with pytest.raises(SourceError, match=r"deletes rows by a nested field or a dropped column, .*compact"):
         plan(source_of(tmp_path))
 
 
@@ -318,5 +318,5 @@ def test_a_task_has_neither_catalog_nor_snapshots(tmp_path: Path) -> None:
 
 
 def test_a_name_with_variables_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a source has no table variables"):
+    with pytest.raises(UsageError, match="a source does not support table variables"):
         source_of(tmp_path, table="${table_name}")

@@ -342,7 +342,7 @@ def test_updates_and_deletes_are_refused(sink_of: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "missing: the catalog of the table"),
+        ({}, "is missing; set it to the catalog of the table"),
         ({"iceberg.catalog.config": {"type": "hadoop", "warehouse": "/w"}}, "catalogs of type hadoop are not"),
         ({"iceberg.catalog.config": {"catalog-impl": "com.example.Own"}}, "expected one of rest.*'com.example.Own'"),
         (

@@ -28,5 +28,5 @@ def test_columns_without_a_value_take_the_types_of_the_table(tmp_path: Path) -> 
     there = catalog.load_table("shop.orders").scan().to_arrow().to_pylist()
     assert there == [{"id": 1, "v": None, "tags": [], "at": {"a": None}}]
     late = found.set_column(4, found.schema.field("new"), pa.array(["x"]))
-    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value"):
+    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: the column has a value"):
         stage(sink, schema, [late], place(unit=2))

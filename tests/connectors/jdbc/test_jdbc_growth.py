@@ -270,7 +270,7 @@ def test_columns_without_a_value_change_nothing(database: Database, contract: di
         run_rows(database, f"more-{number}", mode, rows)
     assert all_rows(database) == [(1, 5), (2, None), (3, None)]
     late = pa.RecordBatch.from_pylist([{"id": 4, "new": "{'a': 1}"}], schema=shape.columns())
-    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value, but none of the rows"):
+    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: the column has a value, but was empty in"):
         run_rows(database, "late", {**MERGE, **contract}, late)
     with pytest.raises(RowError, match=r"column 'v', row 1 of a batch of shop.people: 'x' does not fit into"):
         run_rows(database, "later", {**MERGE, **contract}, _with(late, v="x", new=None))

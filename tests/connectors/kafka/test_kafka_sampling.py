@@ -55,7 +55,7 @@ def test_a_message_that_does_not_fit_is_refused_or_left_out_and_counted() -> Non
 
     with pytest.raises(RowError, match=r"topic t, partition 3, offset 1, column 'id': 'x' is not a bigint.*first 100"):
         rows(Skipped(), {"id": 1}, {"id": "x"})
-    with pytest.raises(RowError, match=r"offset 1, column 'more': the first 100 messages of each partition have no"):
+    with pytest.raises(RowError, match=r"offset 1, column 'more': the first 100 messages of each partition do not"):
         rows(Skipped(), {"id": 1}, {"id": 1, "more": 1})
     for wrong, said in ((None, "no value"), (b"[1]", "expected an object"), (b"{", "invalid json")):
         with pytest.raises(RowError, match=f"partition 3, offset 0.*{said}"):
@@ -78,7 +78,7 @@ def test_a_message_that_does_not_fit_is_refused_or_left_out_and_counted() -> Non
     [
         ({"schema": {"fields": {"id": "int"}}}, "schema already declares the columns"),
         ({"format": "text"}, "format = json, found text"),
-        ({"schema_sample": None, "nesting": "tables"}, "'nesting': only for inferred columns"),
+        ({"schema_sample": None, "nesting": "tables"}, "'nesting' applies only to inferred columns"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:

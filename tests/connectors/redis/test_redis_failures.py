@@ -143,9 +143,9 @@ def test_an_older_engine_neither_stages_nor_publishes_nor_sweeps(server: RedisSe
     sink, writer = begun(server)
     kept = stage(sink, SCHEMA, [numbered(0, 1)], place(unit=2))
     sink_of(server).prepare(sink_place(place(epoch=2)))
-    with pytest.raises(SinkError, match="a newer engine, of epoch 2, resumed the job"):
+    with pytest.raises(SinkError, match=r"a newer engine \(epoch 2\) has resumed the job"):
         writer.write(Batch(table=SCHEMA.table, rows=numbered(5, 1)))
-    with pytest.raises(CommitError, match="a newer engine, of epoch 2, resumed the job"):
+    with pytest.raises(CommitError, match=r"a newer engine \(epoch 2\) has resumed the job"):
         commit(sink, [kept], place())
     with pytest.raises(SinkError, match="newer engine"):
         sink.sweep(sink_place(place()), frozenset(), final=True)

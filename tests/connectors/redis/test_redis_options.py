@@ -38,7 +38,7 @@ def test_a_key_with_columns_needs_support_custom_key() -> None:
     """All rows went into one key with that literal name."""
     with pytest.raises(
         SinkError,
-        match=r"option 'key': 'user:\$\{id\}' has columns; also set support_custom_key "
+        match=r"option 'key': 'user:\$\{id\}' contains columns; also set support_custom_key "
         "= true",
     ):
         sink(key="user:${id}").check_schema(SCHEMA)
@@ -54,7 +54,7 @@ def test_braces_in_a_comment_are_no_columns(custom: bool) -> None:
 
 def test_the_state_of_the_sink_is_not_a_key_of_rows() -> None:
     commands = RowCommands(sink(key="id").options, SCHEMA)
-    with pytest.raises(RowError, match=r"key 'seatunnel:\{x': .* the sink's own state"):
+    with pytest.raises(RowError, match=r"key 'seatunnel:\{x': .* are reserved for the sink"):
         list(commands.of(Batch(table="shop.people", rows=PEOPLE)))
 
 
@@ -103,7 +103,7 @@ def test_the_key_has_its_own_column() -> None:
     with pytest.raises(UsageError, match="option 'single_field_name': 'key' is the key column"):
         source(read_key_enabled=True, single_field_name="key", schema=KEYED)
     for options in ({"read_key_enabled": True}, {"data_type": "hash", "hash_key_parse_mode": "kv"}):
-        with pytest.raises(UsageError, match="option 'schema': it is missing"):
+        with pytest.raises(UsageError, match="option 'schema' is missing"):
             source(key_field_name="content", **options)
 
 

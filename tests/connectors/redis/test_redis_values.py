@@ -326,7 +326,7 @@ def test_bad_options_and_columns_are_named(server: RedisServer) -> None:
     ):
         with pytest.raises(SinkError, match=said):
             sink(server, data_type="key", **options).check_schema(TableSchema(table="t", columns=PEOPLE.schema))
-    with pytest.raises(RowError, match="column 'id', row 2 of a batch: it is null"):
+    with pytest.raises(RowError, match="column 'id', row 2 of a batch: the value is null"):
         written(server, pa.record_batch({"id": [1, None]}), data_type="key", key="id")
 
 

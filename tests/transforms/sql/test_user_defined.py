@@ -73,7 +73,7 @@ def test_a_function_gets_the_values_of_each_row() -> None:
         ("SHOUTS(name)", "there is no function SHOUTS; did you mean SHOUT?"),
         ("UNDECLARED(age)", "is not a function decorated with @sql_function"),
         ("GONE(age)", "the function gone of .* cannot be loaded: AttributeError"),
-        ("UPPER(name)", "is built in; give it another name"),
+        ("UPPER(name)", "is a built-in function; rename the function in"),
     ],
 )
 def test_what_cannot_be_called(expression: str, message: str) -> None:
@@ -81,7 +81,7 @@ def test_what_cannot_be_called(expression: str, message: str) -> None:
         selected(expression)
 
 
-@pytest.mark.parametrize(("age", "message"), [(20, "its value is not of type date"), (21, "TypeError: unsupported")])
+@pytest.mark.parametrize(("age", "message"), [(20, "the result is not of type date"), (21, "TypeError: unsupported")])
 def test_what_it_raises_names_the_row(age: int, message: str) -> None:
     with pytest.raises(TransformError, match=f"BROKEN at line 1, column 8 has no result for {age}: .*{message}"):
         selected("BROKEN(age) AS x", [(1, "a", age)])

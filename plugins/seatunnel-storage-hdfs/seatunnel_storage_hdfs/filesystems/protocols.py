@@ -76,7 +76,7 @@ def file_system(kind: str, options: Mapping[str, Any]) -> Any:
         return kind_of(skip_instance_cache=True, **options)
     except (TypeError, ValueError) as cause:  # before anything is sent: the file system rejects its arguments
         raise StorageConfigurationError(
-            f"the file system of storage.type: {kind} refuses its options ({', '.join(options) or 'none'}): "
+            f"the file system of storage.type: {kind} rejects its options ({', '.join(options) or 'none'}): "
             f"{cause}. Set its arguments as fs.{kind}.<option>, the arguments of {kind_of.__name__}"
         ) from cause
 

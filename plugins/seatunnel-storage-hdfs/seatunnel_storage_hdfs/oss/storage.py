@@ -103,8 +103,8 @@ class OssStorage(BlobStorage):
             if any("x-oss-version-id" in (answer or {}) for answer in answers):
                 break
         raise StorageAccessError(
-            "a second put replaced the first, although x-oss-forbid-overwrite was set: the bucket has versioning, "
-            "enabled or suspended, on which the header has no effect, so two engines could overwrite each other's "
+            "a second put replaced the first, although x-oss-forbid-overwrite was set: versioning of the bucket is "
+            "enabled or suspended, so the header has no effect and two engines could overwrite each other's "
             "checkpoints. Versioning cannot be turned off again: create a bucket without versioning and set "
             f"{BUCKET} to it"
         )

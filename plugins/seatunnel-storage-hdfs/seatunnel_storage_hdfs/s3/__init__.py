@@ -39,7 +39,7 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     namespace = shared.namespace(configuration)
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
-            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for an S3 key: "
-            f"choose one of at most {_LONGEST_NAMESPACE}"
+            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for an S3 key: choose a "
+            f"namespace of at most {_LONGEST_NAMESPACE}"
         )
     return namespace

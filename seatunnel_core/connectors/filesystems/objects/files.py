@@ -168,8 +168,8 @@ class ObjectFileSystem(RemoteFileSystem):
         self.store.require_writable(self._prefix(folder))
         for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(
-                "the bucket %s has a rule that removes objects after %d days: output staged for longer, by a "
-                "job that is stopped, is lost. Exclude %s from the rule, or extend its period",
+                "the bucket %s has a lifecycle rule that removes objects after %d days, so the staged output of a "
+                "job that is stopped for longer is lost. Exclude %s from the rule, or extend its period",
                 self.store.bucket,
                 days,
                 f"{root}/{STAGING}",
@@ -265,11 +265,12 @@ class ObjectFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return (
-                f"the staged object {staged} and its target {target} no longer exist. Either the object was published "
-                "and removed later, or it was removed before (by a rule of the bucket, or manually), and its rows "
-                "are lost. If you know that it was published, set missing_staged = published"
+                f"the staged object {staged} and its target {target} no longer exist. Either the object was "
+                "published and removed later, or it was removed before it was published (by a rule of the bucket, "
+                "or manually), and its rows are lost. If you know that it was published, set missing_staged = "
+                "published"
             )
-        return f"{target} exists and is not the object that was staged as {staged}; move it"
+        return f"{target} exists, but is not the object that was staged as {staged}; move {target} away"
 
     def discard(self, staged: str) -> bool:
         """Remove a staged object, and the unfinished upload of a failed task."""

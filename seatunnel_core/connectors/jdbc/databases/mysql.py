@@ -206,7 +206,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server, which sorts long strings by a prefix and has inconsistent collations."""
+        """Compare the bounds on the server: it sorts long strings by a prefix, and some collations are inconsistent."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"

@@ -60,7 +60,7 @@ def pattern(text: str) -> Pattern:
     for found in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^'A-Za-z]+|'", text):
         if found[2]:
             if found[2] not in DATE_LETTERS | TIME_LETTERS:
-                raise ValueError(f"the pattern {text} has the unknown letter {found[2]}")
+                raise ValueError(f"the pattern {text} contains the unknown letter {found[2]}")
             parts.append((found[2], len(found[0])))
         elif found[0] == "'":
             raise ValueError(f"the pattern {text} has an unclosed quote")

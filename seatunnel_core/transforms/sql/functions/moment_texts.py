@@ -68,7 +68,7 @@ def formatdatetime(call: Call) -> Value:
 def _written(call: Call, write: Callable[[dt.datetime], str], made: Pattern | None) -> Value:
     value = moment(call, 0)
     if value.type == TIME and (made is None or made.has_date):
-        raise SqlError(f"Sql: {call.what}: a time of day has no date to write")
+        raise SqlError(f"Sql: {call.what}: a time of day has no date to format")
     slow = by_row(write, STRING)
     quick = _strftime(made) if made else None
 
@@ -108,7 +108,7 @@ def parsedatetime(call: Call) -> Value:
         return call.make(by_row(lambda text: made.read(text).date(), DATE), DATE, [call.text(0)])
     if made.has_time:
         return call.make(by_row(lambda text: made.read(text).time(), TIME), TIME, [call.text(0)])
-    raise SqlError(f"Sql: {call.what}: the format {made.text} has no letter of a date or time")
+    raise SqlError(f"Sql: {call.what}: the format {made.text} contains no letter for a date or time")
 
 
 @function("IS_DATE", least=2)

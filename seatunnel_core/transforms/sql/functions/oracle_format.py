@@ -110,7 +110,7 @@ def moment_writer(text: str) -> Callable[[dt.datetime], str]:
     for found in _MOMENT.finditer(text):
         fraction, name, literal, unknown, sign = found.groups()
         if unknown:
-            raise ValueError(f"the format {text} has the unknown element {unknown}")
+            raise ValueError(f"the format {text} contains the unknown element {unknown}")
         if fraction:
             makers.append(lambda at, places=int(fraction): f"{at.microsecond:06d}".ljust(9, "0")[:places])  # type: ignore[misc]
         elif name:

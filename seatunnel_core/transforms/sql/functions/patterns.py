@@ -138,7 +138,7 @@ def _python_replacement(text: str) -> str:
 def _part(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
     def found(text: str, start: int, occurrence: int, group: int) -> str | None:
         if start < 1 or occurrence < 1 or not 0 <= group <= compiled.groups:
-            raise ValueError("positions and occurrences count from 1, and the pattern must have the group")
+            raise ValueError("positions and occurrences start at 1, and the pattern must contain the group")
         for number, match in enumerate(compiled.finditer(text, start - 1), 1):
             if number == occurrence:
                 return match[group]

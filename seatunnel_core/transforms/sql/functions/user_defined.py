@@ -106,7 +106,7 @@ def _compiled(call: Call, called: Callable[..., Any], result: _Result, nulls: bo
         try:
             return pa.array(map(of_row, rows(columns)), kind)
         except (TypeError, pa.ArrowInvalid) as error:
-            raise ValueError(f"its value is not of type {type_name(kind)}: {error}") from error
+            raise ValueError(f"the result is not of type {type_name(kind)}: {error}") from error
 
     if not call.args:
         raise SqlError(f"Sql: {call.what}: a user-defined function needs at least one argument")
@@ -117,4 +117,4 @@ def _kind(call: Call, result: _Result) -> pa.DataType:
     try:
         return arrow_type(result if isinstance(result, str) else result([type_name(each.type) for each in call.args]))
     except ValueError as error:
-        raise SqlError(f"Sql: {call.what}: the type of its value: {error}") from None
+        raise SqlError(f"Sql: {call.what}: the type of the result: {error}") from None

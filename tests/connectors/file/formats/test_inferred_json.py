@@ -107,7 +107,9 @@ def test_a_row_behind_the_sample_that_does_not_fit_is_refused_where_it_stands(sa
     with pytest.raises(RowError, match=r"a\.json, line 4, column 'id': 'x' is not a bigint, the type inferred"):
         read(made)
     write(sampled / "a.json", [*ROWS_SEEN, LATER[2]])
-    with pytest.raises(RowError, match=r"line 3, column 'email': the first 2 rows of each file have no such field"):
+    with pytest.raises(
+        RowError, match=r"line 3, column 'email': the first 2 rows of each file do not contain this field"
+    ):
         read(made)
 
 
