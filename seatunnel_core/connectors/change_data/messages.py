@@ -111,7 +111,7 @@ def ignored_properties(options: Options) -> list[str]:
     ignored = [name for name in given if name not in known and not is_rule(name)]
     if not ignored:
         return []
-    return [f"option 'debezium': {', '.join(ignored)}: no effect, because the log is not read by Debezium"]
+    return [f"option 'debezium': {', '.join(ignored)} has no effect, because Debezium does not read the log"]
 
 
 def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

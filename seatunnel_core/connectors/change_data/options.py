@@ -59,8 +59,10 @@ CONFIGURED_COLUMNS: Option[tuple[str, ...]] = Option(
 CONFIGURED_FILTER = Option(
     "filter",
     STRING,
-    doc="Condition for the rows to capture: comparisons of columns with integers, IN, IS NULL and IS NOT NULL, "
-    "joined by AND. An update that changes whether a row meets it becomes an insert or a delete.",
+    doc=(
+        "Condition for the rows to capture: comparisons of columns with integers, IN, IS NULL and IS NOT NULL, joined "
+        "by AND. If an update changes whether a row meets the condition, it becomes an insert or a delete."
+    ),
 )
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",
@@ -95,7 +97,7 @@ THRESHOLD = Option(
     "sample-sharding.threshold",
     within(1, 2**31 - 1),
     default=1000,
-    doc="Number of chunks from which the bounds of uneven chunks are computed from a sample of the rows.",
+    doc="Minimum number of chunks for which uneven chunk bounds are computed from a sample of the rows.",
 )
 SAMPLING_RATE = Option(
     "inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."
@@ -117,18 +119,22 @@ SCHEMA_CHANGES = Option(
     "schema-changes.enabled",
     BOOLEAN,
     default=False,
-    doc="True is rejected: a change of a captured table's columns stops the job before it reads a row with the new "
-    "columns.",
+    doc=(
+        "Must be false: a change of a captured table's columns stops the job before it reads a row with the new "
+        "columns."
+    ),
 )
 DEBEZIUM = Option(
     "debezium",
     MAP,
     secret=True,
-    doc="Properties of Debezium. Always: column.include.list or column.exclude.list, column.mask.with.N.chars, "
-    "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT. With format = COMPATIBLE_DEBEZIUM_JSON "
-    "also topic.prefix or database.server.name, key.converter.schemas.enable, value.converter.schemas.enable (both "
-    "true by default) and tombstones.on.delete (false by default). Others about columns are rejected, and all others "
-    "are ignored with a warning.",
+    doc=(
+        "Properties of Debezium. Supported: column.include.list or column.exclude.list, column.mask.with.N.chars, "
+        "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT. With format = "
+        "COMPATIBLE_DEBEZIUM_JSON also topic.prefix or database.server.name, key.converter.schemas.enable, "
+        "value.converter.schemas.enable (both true by default) and tombstones.on.delete (false by default). Other "
+        "column properties are rejected, and all others are ignored with a warning."
+    ),
 )
 _EXACT = "the engine is always exact"
 WITHOUT_EFFECT: tuple[Option[Any], ...] = (

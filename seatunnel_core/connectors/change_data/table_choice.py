@@ -72,7 +72,9 @@ def named(name: str, listed: Sequence[TablePath]) -> TablePath:
         hint = f"did you mean {meant}?" if meant else _some(listed)
         raise SourceError(f"option 'table-names': there is no table {name!r}; {hint}")
     if len(found) > 1:
-        raise SourceError(f"option 'table-names': {name!r} means several tables; write {'.'.join(found[0])}")
+        raise SourceError(
+            f"option 'table-names': {name!r} matches several tables; write the whole path, such as {'.'.join(found[0])}"
+        )
     return found[0]
 
 

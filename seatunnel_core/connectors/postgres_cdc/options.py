@@ -13,8 +13,10 @@ SLOT = Option(
     "slot.name",
     STRING,
     default="seatunnel",
-    doc="Replication slot of the job: small letters, digits and _. It is created if it does not exist. Each job needs "
-    "its own slot.",
+    doc=(
+        "Replication slot of the job: lower-case letters, digits and _. It is created if it does not exist. Each job "
+        "needs its own slot."
+    ),
 )
 PUBLICATION = Option(
     "publication.name",
@@ -79,5 +81,5 @@ def require_supported(options: Options) -> None:
     name = options[SLOT]
     if not name or len(name) > 63 or set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789_"):
         raise UsageError(
-            f"option 'slot.name': {name!r} is not a name of a slot; use up to 63 small letters, digits and _"
+            f"option 'slot.name': {name!r} is not a valid slot name; use up to 63 lower-case letters, digits and _"
         )

@@ -157,8 +157,9 @@ class Planner:
         start, until = Lsn.parse(state.log), Lsn.parse(state.until)
         if end.inserted < start and not end.replica:
             raise SourceChangedError(
-                f"the log of the server ends at {end.inserted}, and was read up to {start}: the server was restored "
-                "from a backup, or a replica took over before it had all of the log. Start a new job"
+                f"the log of the server ends at {end.inserted}, but the job has read it up to {start}: the server "
+                "was restored from a backup, or a replica took over before it had received the whole log. Start a "
+                "new job"
             )
         if state.stop and start >= Lsn.parse(state.stop):
             return Planned(state, (), None)

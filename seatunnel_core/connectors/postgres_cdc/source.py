@@ -90,8 +90,8 @@ class PostgresCdcSource(Source):
     acknowledges = True
     acknowledges_oldest = True
     caveat = (
-        "Exception: another program has advanced or dropped the replication slot, which is an error; and with sinks "
-        "that write directly, rows that are deleted while tables are copied may stay after a failure"
+        "Exceptions: the job fails if another program advances or drops the replication slot; and with sinks that "
+        "write directly, rows that are deleted while tables are copied may stay after a failure"
     )
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"

@@ -214,7 +214,7 @@ def test_properties_of_debezium() -> None:
 def test_properties_without_effect_are_reported() -> None:
     given = options(topic__prefix="a", snapshot__mode="never")
     assert ignored_properties(given) == [
-        "option 'debezium': snapshot.mode: no effect, because the log is not read by Debezium"
+        "option 'debezium': snapshot.mode has no effect, because Debezium does not read the log"
     ]
     assert "topic.prefix" in ignored_properties(options("DEFAULT", topic__prefix="a"))[0]
     assert ignored_properties(options(topic__prefix="a")) == []

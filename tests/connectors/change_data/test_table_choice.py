@@ -24,7 +24,7 @@ def test_a_pattern_matches_whole_paths() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"table_names": ("orders",)}, "means several tables; write shop.public.orders"),
+        ({"table_names": ("orders",)}, "matches several tables; write the whole path, such as shop.public.orders"),
         ({"table_names": ("public.poeple",)}, "did you mean public.people"),
         ({"table_pattern": "public"}, "whole path; tables are shop.public.orders"),
     ],

@@ -165,7 +165,7 @@ def test_a_log_that_went_backwards_is_refused() -> None:
     """The job waited for the old position, and then continued with other transactions."""
     state = capture(log="0/900")
     assert polled(state, inserted=0x900, flushed=0x800)[1:] == (None, 300), "not all of it is durable yet"
-    with pytest.raises(SourceChangedError, match="ends at 0/8FF, and was read up to 0/900"):
+    with pytest.raises(SourceChangedError, match="ends at 0/8FF, but the job has read it up to 0/900"):
         polled(state, inserted=0x8FF)
     assert polled(state, inserted=0x8FF, replica=True)[1:] == (None, 300), "a replica repeats its log after a restart"
 
@@ -277,7 +277,7 @@ def test_settings_have_defaults() -> None:
         ({"url": "jdbc:mysql://db/shop"}, "reads PostgreSQL"),
         ({"database-names": ("other",)}, "'other' is not the database in url"),
         ({"decoding__plugin__name": "wal2json"}, "wal2json is not supported; use pgoutput"),
-        ({"slot__name": "Copy-1"}, "'Copy-1' is not a name of a slot"),
+        ({"slot__name": "Copy-1"}, "'Copy-1' is not a valid slot name"),
         ({"schema-changes.enabled": True}, "not supported"),
     ],
 )
