@@ -214,8 +214,8 @@ class SinkError(ConnectorError):
     What to do: correct the cause in the message, such as the folder, its permissions or the disk space, then resume
     with `seatunnel -r JOB_ID`.
 
-    Message: pipeline 1, sink LocalFile: … contains 'old.csv' and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the
-    folder, choose another, or set APPEND_DATA
+    Message: pipeline 1, sink LocalFile: … contains 'old.csv', and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the
+    folder, choose another folder, or set APPEND_DATA
     """
 
 

@@ -24,14 +24,14 @@ def test_a_table_of_a_database(tmp_path: Path) -> None:
     sink = JdbcSink(options_of(JdbcSink, options))
     assert sink.dry_run((COMES,))[1:] == [
         "the table t will be created",
-        f"we may create tables in {sink._dialect.address}",
+        f"the current user may create tables in {sink._dialect.address}",
     ]
     assert len(sink.dry_run(None)) == 1
     with sqlite3.connect(tmp_path / "x.db") as database:
         assert database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
         database.execute("CREATE TABLE t (id integer, name text)")
-    found = ["the table t exists and has all 2 columns", "we may INSERT there"]
-    assert sink.dry_run((COMES,))[1:] == [*found, f"we may create tables in {sink._dialect.address}"]
+    found = ["the table t exists and has all 2 columns", "the current user may INSERT there"]
+    assert sink.dry_run((COMES,))[1:] == [*found, f"the current user may create tables in {sink._dialect.address}"]
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute("ALTER TABLE t DROP COLUMN name")
     database.close()
@@ -47,7 +47,7 @@ def test_a_file_of_sqlite_that_may_not_be_written(tmp_path: Path, monkeypatch: p
     database.close()
     options = {"url": f"jdbc:sqlite:{tmp_path}/x.db", "generate_sink_sql": True, "table": "t"}
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(SinkError, match="we may not create tables in"):
+    with pytest.raises(SinkError, match="the current user may not create tables in"):
         JdbcSink(options_of(JdbcSink, options)).dry_run((COMES,))
     forget()
 

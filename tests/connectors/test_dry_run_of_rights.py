@@ -82,7 +82,7 @@ def test_a_table_that_grows_is_asked_for_the_columns_that_it_has(made: Database)
     made.run("ALTER TABLE t DROP COLUMN name")
     found = look(options)[1:]
     assert "when the job starts, it gets the column 'name'" in found[0]
-    assert found[1:] == ["reader may INSERT there", "the permission of reader to ALTER it was not checked"]
+    assert found[1:] == ["reader may INSERT there", "whether reader may ALTER the table was not checked"]
 
 
 def test_whether_tables_may_be_made_is_told_or_said_not_to_be_known(made: Database) -> None:

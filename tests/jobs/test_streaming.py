@@ -158,7 +158,7 @@ class TestWatched:
         assert ground.rows("a") == list(range(30))
         warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert [warning for warning in warnings if "00000.csv" in warning] == [
-            f"source a: changed after they were read, and are not read again: {ground.work}/in/00000.csv. "
+            f"source a: these files changed after they were read, and are not read again: {ground.work}/in/00000.csv. "
             "Write new rows into new files"
         ]
 

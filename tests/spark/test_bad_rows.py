@@ -52,8 +52,8 @@ def test_the_first_one_is_named_with_its_row_and_column(tmp_path: Path) -> None:
     result, _ = run(tmp_path, "FAIL")
     assert result.failure is not None
     assert result.failure.message == (
-        "pipeline 1, sink LocalFile, column 's': '\\x01' has the character '\\x01', which XML cannot represent. Read "
-        f"from {tmp_path}/in/a.json, bytes 0 to {(tmp_path / 'in' / 'a.json').stat().st_size}, its row 4"
+        "pipeline 1, sink LocalFile, column 's': '\\x01' contains the character '\\x01', which XML cannot represent. "
+        f"Read from {tmp_path}/in/a.json, bytes 0 to {(tmp_path / 'in' / 'a.json').stat().st_size}, its row 4"
     )
 
 

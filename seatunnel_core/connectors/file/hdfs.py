@@ -27,8 +27,8 @@ SITE = Option(
 HTTP_ADDRESS = Option(
     "dfs.namenode.http-address",
     STRING,
-    doc="WebHDFS address of the NameNode as host:port, several separated by ;. Defaults to hdfs_site_path, else "
-    "to the host of fs.defaultFS with port 9870.",
+    doc="WebHDFS address of the NameNode, as host:port; separate several with ;. By default, the addresses in "
+    "hdfs_site_path, else the host of fs.defaultFS with port 9870.",
 )
 USER = Option(
     "remote_user",
@@ -36,7 +36,7 @@ USER = Option(
     doc="User name on a cluster without Kerberos; by default HADOOP_USER_NAME, else the user of the process.",
 )
 PRINCIPAL = Option("kerberos_principal", STRING, doc="Kerberos principal, as user@REALM.")
-KEYTAB = Option("kerberos_keytab_path", STRING, doc="Path of that principal's keytab, on every machine.")
+KEYTAB = Option("kerberos_keytab_path", STRING, doc="Path of the principal's keytab, on every machine.")
 KRB5 = Option(
     "krb5_path",
     STRING,

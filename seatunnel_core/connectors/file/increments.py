@@ -107,9 +107,9 @@ class FileIncrements:
     def _refuse_future(self, last: Any) -> None:
         if not self._by_name and last > time.time_ns() + _FUTURE_NS:
             raise SourceError(
-                f"a file of {self.path} was modified at {self._written(last)}, in the future: with that as "
-                "the cursor, all files until then would be skipped. Correct its time (touch), or exclude it "
-                "with file_filter_pattern"
+                f"a file of {self.path} was modified at {self._written(last)}, which is in the future. With this "
+                "time as the cursor, the next job would skip all files modified before it. Correct the time of the "
+                "file (touch), or exclude the file with file_filter_pattern"
             )
 
 

@@ -55,8 +55,8 @@ class Listing:
             expression = re.compile(self.pattern) if self.pattern else None
         except re.error as error:
             raise SourceError(
-                f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); all .csv files, "
-                "for example, are '.*\\.csv'"
+                f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); for example, "
+                "'.*\\.csv' matches all .csv files"
             ) from error
         for version in self._walked():
             if not self._left_out_by(version, expression):

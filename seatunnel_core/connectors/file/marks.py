@@ -51,7 +51,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
     block = stored.below(body, key)
     runs = stored.items(block, "runs")
     if not all(isinstance(run, bytes) for run in runs):
-        raise StoredValueError("the state of the watched folder has a run that is not bytes")
+        raise StoredValueError("the state of the watched folder contains a run that is not a byte string")
     return _applied((*runs, _bytes_of(stored.text(block, "rest")))), tuple(runs)
 
 
@@ -77,7 +77,7 @@ def _applied(differences: Iterable[bytes]) -> dict[bytes, bytes]:
         end = _COUNT_BYTES + int.from_bytes(each[:_COUNT_BYTES]) * _RECORD
         if len(each) < max(end, _COUNT_BYTES) or (len(each) - end) % NAME_BYTES:
             raise StoredValueError(
-                f"the state of the watched folder has a run of {len(each)} bytes, which is inconsistent"
+                f"the state of the watched folder contains a run of {len(each)} bytes, which is inconsistent"
             )
         marks.update(_records(each, _COUNT_BYTES, end))
         for start in range(end, len(each), NAME_BYTES):

@@ -42,8 +42,8 @@ def refuse_unfit(layout: FileLayout) -> None:
         return
     if layout.style.writer.keeps_names:
         raise UsageError(
-            "option 'write_mode': replace requires new file names, but binary files keep theirs; write data_save_mode "
-            "= DROP_DATA"
+            "option 'write_mode': replace requires new file names, but binary files keep their names; set "
+            "data_save_mode = DROP_DATA"
         )
     if not layout.root or layout.root.rstrip("/") == layout.files.top.rstrip("/"):
         raise UsageError(
@@ -71,8 +71,8 @@ def require_replaceable(target: Target, folder: str) -> None:
         if not target.files.is_folder(staging):
             return
     raise SinkError(
-        f"{target.who}: {staging} may contain staged rows of another job, which replacing the target folder would "
-        f"delete. End or resume that job, or remove {staging}"
+        f"{target.who}: {staging} may contain staged rows of another job, and replacing the target folder would "
+        f"delete them. End or resume that job, or remove {staging}"
     )
 
 

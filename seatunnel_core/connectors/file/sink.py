@@ -202,8 +202,8 @@ class FileSink(
                 fence.drop(found)
             elif found:
                 raise SinkError(
-                    f"{target.who}: {self.layout.root} contains {found[0].name!r} and data_save_mode is "
-                    "ERROR_WHEN_DATA_EXISTS; empty the folder, choose another, or set APPEND_DATA"
+                    f"{target.who}: {self.layout.root} contains {found[0].name!r}, and data_save_mode is "
+                    "ERROR_WHEN_DATA_EXISTS; empty the folder, choose another folder, or set APPEND_DATA"
                 )
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:

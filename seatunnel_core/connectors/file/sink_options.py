@@ -143,12 +143,12 @@ DATE_FORMAT = Option(
 DATETIME_FORMAT = Option(
     "datetime_format",
     STRING,
-    doc="Format of timestamps in such files, such as yyyy-MM-dd HH:mm:ss.SSS; ISO 8601 by default.",
+    doc="Format of timestamps in csv, text, json and xml files, such as yyyy-MM-dd HH:mm:ss.SSS; ISO 8601 by default.",
 )
 TIME_FORMAT_OF_DAY = Option(
     "time_format",
     ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
-    doc="Format of times in such files; with microseconds by default.",
+    doc="Format of times in csv, text, json and xml files; with microseconds by default.",
 )
 WRITE_MODE = evolve(
     write_mode.WRITE_MODE,

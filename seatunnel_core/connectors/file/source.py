@@ -55,7 +55,7 @@ from seatunnel_core.rows.schema_text import schema_to_text
 _FILES_TO_CHECK = 100
 """Number of files that ``--check`` opens to find unreadable files."""
 
-_OTHER_FORMAT = "Set file_format_type to the format of the files, or exclude this one with file_filter_pattern"
+_OTHER_FORMAT = "Set file_format_type to the format of the files, or exclude this file with file_filter_pattern"
 
 _log = logging.getLogger(__name__)
 
@@ -240,7 +240,7 @@ class FileSource(IncrementalFiles, Source):
             for version in files[:_FILES_TO_CHECK]:
                 self._files.open(version).close()
         except SourceError as error:
-            raise SourceError(f"{error}. Make it readable, or exclude it with file_filter_pattern") from error
+            raise SourceError(f"{error}. Make the file readable, or exclude it with file_filter_pattern") from error
         columns = self._reading.declared
         if columns is None:
             columns = self._inferred(files)

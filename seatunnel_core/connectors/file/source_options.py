@@ -167,9 +167,9 @@ EXTENSION = Option("filename_extension", STRING, doc="Read only files with names
 MODIFIED_START = Option(
     "file_filter_modified_start",
     MOMENT,
-    doc="Read only files changed at or after this time, in local time: 2024-01-31 12:00:00.",
+    doc="Read only files modified at or after this local time, such as 2024-01-31 12:00:00.",
 )
-MODIFIED_END = Option("file_filter_modified_end", MOMENT, doc="Read only files changed before this time.")
+MODIFIED_END = Option("file_filter_modified_end", MOMENT, doc="Read only files modified before this time.")
 SORT_BY_TIME = Option(
     "sort_files_by_modification_time",
     BOOLEAN,
@@ -206,7 +206,7 @@ CHUNK_SIZE = Option(
     SIZE,
     default=1 << 20,
     unit="bytes",
-    doc="Size of the part of a binary file in one row.",
+    doc="Number of bytes of a binary file per row.",
 )
 COMPLETE_FILE = Option(
     "binary_complete_file_mode",
@@ -250,8 +250,8 @@ MISSING_COLUMNS = Option(
     ENUM("FAIL", "NULL"),
     default="FAIL",
     doc=(
-        "Handling of a column that other files or schema have but this file lacks: an error, or null. For one column, "
-        "a defaultValue in schema, which may be null, overrides it."
+        "Handling of a column that a file lacks but other files or schema contain: an error, or null. A "
+        "defaultValue of the column in schema, which may be null, overrides this option."
     ),
 )
 ROW_ERRORS = Option(

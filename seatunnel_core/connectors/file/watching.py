@@ -124,7 +124,9 @@ class FolderChanges:
             return ()
         more = len(self.changed) - _NAMED
         named = ", ".join(self.changed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-        return (f"changed after they were read, and are not read again: {named}. Write new rows into new files",)
+        return (
+            f"these files changed after they were read, and are not read again: {named}. Write new rows into new files",
+        )
 
 
 Listed = Mapping[bytes, tuple[bytes, FileVersion]]

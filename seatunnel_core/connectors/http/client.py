@@ -69,9 +69,9 @@ class Answer:
         try:
             return self.content.decode(named or "utf-8").removeprefix("\ufeff")
         except LookupError:
-            raise SourceError(f"{where}: the response is in {named!r}, an unknown encoding") from None
+            raise SourceError(f"{where}: the response has the unknown encoding {named!r}") from None
         except UnicodeError as error:
-            said = "" if named else ", and its header Content-Type has no other charset"
+            said = "" if named else ", and its Content-Type header names no other charset"
             raise SourceError(f"{where}: the response is not {named or 'UTF-8'}: {error}{said}") from None
 
     @property
@@ -172,8 +172,8 @@ class Client:
                 leads = urlsplit(response.headers["Location"])
                 where = f"{leads.scheme}://{leads.hostname}" if leads.hostname else "another path"
                 raise self._failure(
-                    f"{request.shown} answered {response.status_code} with a redirect to {where}: redirects to "
-                    "other hosts and redirects of POST requests are not followed; correct the url"
+                    f"{request.shown} answered {response.status_code} with a redirect to {where}. Redirects "
+                    "to other hosts and redirects of POST requests are not followed; correct the url"
                 )
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 

@@ -179,8 +179,8 @@ class Content:
         names = set(self.schema.columns.names)
         if self.sample is None and named and not any(names & element.keys() for element in named):
             raise SourceError(
-                f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first "
-                f"has {keys_of(named[0])}. Correct schema, or set content_field to the JSONPath of the rows"
+                f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first row is "
+                f"{keys_of(named[0])}. Correct schema, or set content_field to the JSONPath of the rows"
             )
         return elements
 
@@ -247,8 +247,8 @@ class Content:
         lacking = [name for name in self.schema.primary_key if name not in columns.names]
         if lacking and columns.names:
             raise UsageError(
-                f"option 'schema': primaryKey contains {lacking[0]!r}, but the {self.looked_at} have no such "
-                f"field; they have {', '.join(columns.names)}"
+                f"option 'schema': primaryKey contains {lacking[0]!r}, but the {self.looked_at} do not contain this "
+                f"field; they contain {', '.join(columns.names)}"
             )
         try:
             return evolve(self, schema=evolve(self.schema, columns=self.nesting.identified(columns)))
@@ -273,8 +273,8 @@ class Content:
         if values or self.missed_is_null or (holder and found(holder, document) and not found(each, document)):
             return values
         raise SourceError(
-            f"{where}: content_field = {self.path!r} matches nothing; the response is {keys_of(document)}. If "
-            "this means no rows, set json_filed_missed_return_null = true"
+            f"{where}: content_field = {self.path!r} matches nothing; the response is {keys_of(document)}. If such "
+            "a response has no rows, set json_filed_missed_return_null = true"
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
@@ -286,8 +286,8 @@ class Content:
             rows = [found(rest, element) for element in found(each, document)] if holder else [found(path, document)]
             if rows and not any(rows) and not self.missed_is_null:
                 raise SourceError(
-                    f"{where}: json_field {name} = {path!r} matches nothing; the response is "
-                    f"{keys_of(document)}. If this means null, set json_filed_missed_return_null = true"
+                    f"{where}: json_field {name} = {path!r} matches nothing; the response is {keys_of(document)}. "
+                    "If a missing value means null, set json_filed_missed_return_null = true"
                 )
             values = [values[0] if values else None for values in rows]
             if holder is None:

@@ -82,11 +82,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _of_tls(error: ssl.SSLError | None) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"its certificate is not trusted ({error.verify_message}); set tls_ca_file to a file with trusted "
-            "certificates"
+            f"the certificate of the server is not trusted ({error.verify_message}); set tls_ca_file to a file with "
+            "trusted certificates"
         )
     why = (error.reason or error.strerror or "") if error is not None else ""
-    return "it does not use TLS; try http://" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
+    return "the server does not use TLS; try http://" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
 
 
 def _of_usage(error: BaseException) -> str:

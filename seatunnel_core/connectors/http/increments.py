@@ -72,8 +72,8 @@ class RowIncrements:
             zone = {mark: value for mark, value in zone.items() if since is None or value >= since}
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}: no increment "
-                f"would include them. Skip such rows with incremental {{ nulls = SKIP }}"
+                f"no increment would include {pick(missing, 'row')} of {self.shown} without a value in "
+                f"{self.increment.column!r}. Skip such rows with incremental {{ nulls = SKIP }}"
             )
         if last is None:
             return Window(reads=self.reads, after=after)
@@ -136,7 +136,7 @@ class RowIncrements:
             found = -1
         if found < 0:
             raise SourceError(
-                f"option 'incremental': lag: {self.increment.column!r} has numbers, so lag must be a "
+                f"option 'incremental': lag: {self.increment.column!r} contains numbers, so lag must be a "
                 f"{type_name(self.arrow)}, not {self.increment.lag!r}"
             )
         return found
@@ -153,7 +153,7 @@ class RowIncrements:
             return _value(text, self.arrow)
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, which is "
+                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, which has the type "
                 f"{type_name(self.arrow)}"
             ) from error
 
@@ -163,9 +163,9 @@ class RowIncrements:
         moment, now = _moment(last), datetime.now(UTC)
         if moment > (now if moment.tzinfo else now.replace(tzinfo=None)) + _FUTURE:
             raise SourceError(
-                f"the largest {self.increment.column!r} of {self.shown} is {self._written(last)}, in the "
-                "future: with it as the cursor, all rows before that time would be skipped. Correct that "
-                "row, or exclude it with params"
+                f"the largest {self.increment.column!r} of {self.shown} is {self._written(last)}, which is in the "
+                "future. With this value as the cursor, the next job would skip all rows before that time. Correct "
+                "that row, or exclude it with params"
             )
 
     def require_values(self) -> None:
@@ -210,8 +210,8 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
     arrow = columns.field(increment.column).type
     if not any(is_one(arrow) for is_one in _KINDS):
         raise UsageError(
-            f"option 'incremental': {increment.column!r} is a {type_name(arrow)}; values of this type cannot be "
-            "compared exactly. Use a column of integers, decimals, dates, timestamps or strings"
+            f"option 'incremental': {increment.column!r} has the type {type_name(arrow)}; values of this type "
+            "cannot be compared exactly. Use a column of integers, decimals, dates, timestamps or strings"
         )
     reads = read_by(increment, content, request, key)
     found = RowIncrements(increment=increment, arrow=arrow, key=key, shown=request.shown, reads=reads)

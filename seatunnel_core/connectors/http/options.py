@@ -30,10 +30,8 @@ RETRY = Option(
     "retry",
     within(0, 100),
     default=3,
-    doc=(
-        "Maximum retries of a request that gets no response, or status 429, 502, 503 or 504. A Retry-After header "
-        "(seconds or a date) sets the delay, up to five minutes."
-    ),
+    doc="Maximum retries of a request that gets no response, or status 429, 502, 503 or 504. A Retry-After header "
+    "(seconds or a date) sets the delay, up to five minutes.",
 )
 BACKOFF = Option(
     "retry_backoff_multiplier_ms",
@@ -52,10 +50,8 @@ SOCKET_TIMEOUT = Option(
 CA_FILE = Option(
     "tls_ca_file",
     STRING,
-    doc=(
-        "PEM file with trusted certificates, also needed on the machines of the tasks. By default REQUESTS_CA_BUNDLE, "
-        "else Python's certifi. The certificate of the service is always verified."
-    ),
+    doc="PEM file with trusted certificates, also needed on the machines of the tasks. By default REQUESTS_CA_BUNDLE, "
+    "else Python's certifi. The certificate of the service is always verified.",
 )
 CERTIFICATE = Option("tls_certificate_file", STRING, doc="PEM file with the client certificate.")
 KEY = Option(
@@ -86,10 +82,8 @@ BODY = Option(
 AS_FORM = Option(
     "keep_params_as_form",
     BOOLEAN,
-    doc=(
-        "True to send the params of a POST as a form in the body, false to send them in the URL. If unset and there "
-        "is no body, they are sent in both places, because SeaTunnel versions differ."
-    ),
+    doc="True to send the params of a POST as a form in the body, false to send them in the URL. If unset and there is "
+    "no body, they are sent in both places, because SeaTunnel versions differ.",
 )
 FORMAT = Option(
     "format",
@@ -103,18 +97,16 @@ CONTENT_FIELD = Option(
 JSON_FIELD = Option(
     "json_field",
     MAP,
-    doc='JSONPaths of the column values, { title = "$.books[*].title" }, instead of their names in an object. '
-    "The part up to the last [*] of a path selects the rows.",
+    doc='JSONPaths of the column values, { title = "$.books[*].title" }, used instead of the column names. The part up '
+    "to the last [*] of a path selects the rows.",
 )
 MISSED_IS_NULL = Option(
     "json_filed_missed_return_null",
     BOOLEAN,
     default=False,
     aliases=("json_field_missed_return_null",),
-    doc=(
-        "True to return nulls (no rows for content_field) if a path matches nothing in a whole response; false for an "
-        "error."
-    ),
+    doc="True to return nulls (no rows for content_field) if a path matches nothing in a whole response; false for an "
+    "error.",
 )
 MULTI_LINES = Option(
     "enable_multi_lines",
@@ -159,33 +151,27 @@ PAGE_TYPE = Option(
 HAS_MORE = Option(
     "has_more_response_field",
     STRING,
-    doc=(
-        "JSONPath of a flag in a response that is true if more pages follow. With page numbers, only this flag "
-        "determines the last page; with cursors, a missing cursor also ends the pages."
-    ),
+    doc="JSONPath of a flag in a response that is true if more pages follow. With page numbers, only this flag "
+    "determines the last page; with cursors, a missing cursor also ends the pages.",
 )
 CURSOR_FIELD = Option(
     "cursor_field",
     STRING,
     default="cursor",
-    doc=(
-        "Name of the cursor in the request. If unset, the cursor must be a URL on the same host, absolute or relative "
-        "to the current page, such as /x?after=2 or ?after=2, and is requested as the next page."
-    ),
+    doc="Name of the cursor in the request. If unset, the cursor must be a URL on the same host, absolute or relative "
+    "to the current page, such as /x?after=2 or ?after=2, and is requested as the next page.",
 )
 CURSOR_RESPONSE = Option(
     "cursor_response_field",
     STRING,
-    doc="JSONPath of the next page's cursor in a response; the last page has none.",
+    doc="JSONPath of the next page's cursor in a response. The last page has no cursor.",
 )
 PLACEHOLDER = Option(
     "use_placeholder_replacement",
     BOOLEAN,
     default=False,
-    doc=(
-        "True to replace the placeholder ${page}, or another name, in url, headers, params and body. If false, the key "
-        "of that name in params, a JSON body or headers gets the value; if no such key exists, it is added to params."
-    ),
+    doc="True to replace the placeholder ${page}, or another name, in url, headers, params and body. If false, the key "
+    "of that name in params, a JSON body or headers gets the value; if no such key exists, it is added to params.",
 )
 PAGEING = Option(
     "pageing",
@@ -214,10 +200,8 @@ REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
     default=False,
-    doc=(
-        "True to state that repeated requests return the same rows; the engine cannot check this. If false, a failure "
-        "may duplicate or lose rows."
-    ),
+    doc="True to state that repeated requests return the same rows; the engine cannot check this. If false, a failure "
+    "may duplicate or lose rows.",
 )
 BAD_ROWS = Option(
     "row_error_handle_way",
@@ -227,9 +211,10 @@ BAD_ROWS = Option(
 )
 
 INCREMENTAL = incremental_option(
-    "Read only rows added or changed since the last job of this name. `column` of `schema` increases with each new or "
-    "changed row. `start` is where the first job begins, `lag` the maximum delay of a late row, `key` the columns that "
-    "identify a row, `param` the request parameter for the lower bound. `nulls = SKIP` skips rows without a value.",
+    "Read only rows added or changed since the last job of this name. `column` is a column of `schema` that "
+    "increases with each new or changed row. The first job begins at `start`. `lag` is the maximum delay of a late "
+    "row, `key` lists the columns that identify a row, and `param` is the request parameter for the lower bound. "
+    "`nulls = SKIP` skips rows without a value.",
     "param",
 )
 

@@ -60,7 +60,9 @@ class Paging:
         by_cursor = by_link or block[opt.PAGE_TYPE] == opt.CURSOR
         path, more = block[opt.CURSOR_RESPONSE] or "", block[opt.HAS_MORE] or ""
         if by_cursor and not by_link and not path:
-            raise UsageError("option 'pageing': cursor_response_field is missing: the JSONPath of the next cursor")
+            raise UsageError(
+                "option 'pageing': cursor_response_field is missing; set it to the JSONPath of the next cursor"
+            )
         for each in filter(None, (path, more)):
             checked_path("pageing", each)
         if more and block[opt.TOTAL_PAGES]:
@@ -131,7 +133,7 @@ class Paging:
             return None
         if isinstance(values[0], dict | list):
             raise SourceError(
-                f"cursor_response_field = {self.cursor_path!r} matches {keys_of(values[0])}, expected a single "
-                "value: set it to the path of that value"
+                f"cursor_response_field = {self.cursor_path!r} matches {keys_of(values[0])}, but a single value is "
+                "expected: set the option to the path of a single value"
             )
         return str(values[0])

@@ -109,7 +109,7 @@ class _LoggedIn(ServiceSource):
 
 Github = _source(
     "Github",
-    "Rows of GitHub's REST API; the header is ``Authorization: Bearer access_token``.",
+    "Reads rows from GitHub's REST API; sends the header ``Authorization: Bearer access_token``.",
     evolve(ACCESS_TOKEN, required=False, doc="Personal access token; without it, only public data is read."),
     headers={_AUTHORIZATION: _Header("Bearer {access_token}")},
     example="""
@@ -122,7 +122,7 @@ Github = _source(
 )
 Gitlab = _source(
     "Gitlab",
-    "Rows of GitLab's REST API; the header is ``PRIVATE-TOKEN: access_token``.",
+    "Reads rows from GitLab's REST API; sends the header ``PRIVATE-TOKEN: access_token``.",
     ACCESS_TOKEN,
     headers={"PRIVATE-TOKEN": _Header("{access_token}")},
     example="""
@@ -135,7 +135,7 @@ Gitlab = _source(
 )
 Jira = _source(
     "Jira",
-    "Rows of Jira's REST API; ``email`` and ``api_token`` are user and password.",
+    "Reads rows from Jira's REST API; ``email`` and ``api_token`` are user and password.",
     EMAIL,
     API_TOKEN,
     headers={_AUTHORIZATION: _Header("{email}:{api_token}", is_basic=True)},
@@ -170,7 +170,7 @@ Klaviyo = _source(
 )
 Lemlist = _source(
     "Lemlist",
-    "Rows of Lemlist's API; ``password`` is sent by basic authentication, with an empty user name.",
+    "Reads rows from Lemlist's API; sends ``password`` by basic authentication, with an empty user name.",
     PASSWORD,
     headers={_AUTHORIZATION: _Header(":{password}", is_basic=True)},
     example="""
@@ -181,7 +181,8 @@ Lemlist = _source(
 )
 Notion = _source(
     "Notion",
-    "Rows of Notion's API; the headers are ``Authorization: Bearer password`` and ``Notion-Version: version``.",
+    "Reads rows from Notion's API; sends the headers ``Authorization: Bearer password`` and ``Notion-Version: "
+    "version``.",
     PASSWORD,
     VERSION,
     headers={_AUTHORIZATION: _Header("Bearer {password}"), "Notion-Version": _Header("{version}")},
@@ -196,7 +197,7 @@ Notion = _source(
 )
 OneSignal = _source(
     "OneSignal",
-    "Rows of OneSignal's API; the header is ``Authorization: Basic password``.",
+    "Reads rows from OneSignal's API; sends the header ``Authorization: Basic password``.",
     PASSWORD,
     headers={"Content-Type": _Header("application/json"), _AUTHORIZATION: _Header("Basic {password}")},
     example="""
@@ -207,7 +208,7 @@ OneSignal = _source(
 )
 Persistiq = _source(
     "Persistiq",
-    "Rows of PersistIQ's API; the header is ``x-api-key: password``.",
+    "Reads rows from PersistIQ's API; sends the header ``x-api-key: password``.",
     PASSWORD,
     headers={"x-api-key": _Header("{password}")},
     example="""
@@ -219,7 +220,8 @@ Persistiq = _source(
 )
 MyHours = _source(
     "MyHours",
-    "Rows of My Hours' API. Each task logs in with ``email`` and ``password``, and sends the token that it gets.",
+    "Reads rows from My Hours' API. Each task logs in with ``email`` and ``password``, and sends the token that it "
+    "receives.",
     EMAIL,
     evolve(PASSWORD, doc="Password of that account."),
     headers={_AUTHORIZATION: _Header("Bearer {token}")},
@@ -239,11 +241,11 @@ HOOK = evolve(opt.URL, doc="URL of the webhook, with its key.")
 SECRET = Option("secret", STRING, required=True, secret=True, doc="Key that signs the messages.")
 MENTIONED = Option("mentioned_list", LIST(STRING), doc="IDs of users to mention, or @all.")
 MENTIONED_MOBILE = Option("mentioned_mobile_list", LIST(STRING), doc="Phone numbers of users to mention, or @all.")
-SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="Webhook; unused if there is a token.")
+SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="URL of the webhook; unused with a token.")
 SLACK_TOKEN = Option(
     "oauth_token", STRING, secret=True, doc="Token with permission to write to the channel (chat:write)."
 )
-SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, for the token.")
+SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, used with the token.")
 
 
 class ServiceSink(HttpSink):

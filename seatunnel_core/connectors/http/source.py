@@ -44,12 +44,12 @@ from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 _BOTH = (
-    "params of a POST without a body are sent in the URL, as in newer SeaTunnel versions, and as a form, "
-    "as in 2.3.8; set keep_params_as_form = true to use only the form, false to use only the URL"
+    "the params of a POST request without a body are sent both in the URL, as in newer SeaTunnel versions, and as "
+    "a form, as in 2.3.8. Set keep_params_as_form = true to send only the form, or false to use only the URL"
 )
 _PAGES_KEEP = (
-    "Exception: rows that move between pages during the read. Request a stable order, for example by the column of "
-    "incremental"
+    "Exception: rows that move between pages during the read. Request a stable order, for example by the "
+    "incremental column"
 )
 _log = logging.getLogger(__name__)
 

@@ -76,8 +76,9 @@ class Walk:
             if not error.retryable:
                 return None
             failure = SourceError(
-                f"{error}. It was requested because page {number} has fewer rows than batch_size = "
-                f"{self.paging.rows:,}; if that page is the last one, set total_page_size or has_more_response_field"
+                f"{error}. This page was requested because page {number} has fewer rows than batch_size = "
+                f"{self.paging.rows:,}; if page {number} is the last one, set total_page_size or "
+                "has_more_response_field"
             )
             failure.retryable = True
             raise failure from error
@@ -98,8 +99,8 @@ class Walk:
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (
-                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the service "
-                "limits the page size. Set batch_size to that limit"
+                f"are in pages with fewer rows than batch_size = {expected:,}, although more pages follow, so the "
+                "service limits the page size. Set batch_size to that limit"
             ) + ", and check total_page_size" * bool(self.paging.last)
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 

@@ -19,7 +19,7 @@ _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowExcep
 _SHOWN = 60
 """Maximum number of characters of a value in a message."""
 
-_HIDDEN = "rows cannot represent a value; it is not shown, because the column is masked"
+_HIDDEN = "no column type can represent the value, which is not shown because the column is masked"
 
 
 @frozen
@@ -72,7 +72,7 @@ class Fetched:
             named = f" with {', '.join(shown)}" if shown else ""
             message = f"{where}, row {first + number}{named}, {self.misfits[number]}"
             if nulls:
-                context.note("have a value that rows cannot represent, replaced by null", message)
+                context.note("contain a value that no column type can represent; it was replaced by null", message)
             else:
                 context.skip(RowError(message))
         if nulls:

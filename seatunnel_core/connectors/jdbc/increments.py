@@ -96,9 +96,9 @@ class Increments:
         missing = int(self._ask_one(ask, f"SELECT count(*) FROM {self.found.reading.relation} WHERE {asked}") or 0)
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.found.reading.name} without a comparable value in "
-                f"{self.column.name!r} (null, or not of the type {self.column.declared}): no increment would include "
-                f"them. Set a value, or skip such rows with incremental {{ nulls = SKIP }}"
+                f"no increment would include {pick(missing, 'row')} of {self.found.reading.name} without a "
+                f"comparable value in {self.column.name!r} (the value is null or not of the type "
+                f"{self.column.declared}). Set a value, or skip such rows with incremental {{ nulls = SKIP }}"
             )
 
     def _refuse_future(self, highest: str) -> None:
@@ -113,8 +113,9 @@ class Increments:
         now = datetime.now(UTC)
         if moment > (now if moment.tzinfo else now.replace(tzinfo=None)) + _FUTURE:
             raise SourceError(
-                f"the largest value of {self._named} is {highest}, in the future: with it as the cursor, all "
-                "rows before that time would be skipped. Correct that row, or exclude it with where_condition"
+                f"the largest value of {self._named} is {highest}, which is in the future. With this value as the "
+                "cursor, the next job would skip all rows before that time. Correct that row, or exclude it with "
+                "where_condition"
             )
 
     def _behind(self, value: str) -> str:
@@ -128,12 +129,12 @@ class Increments:
                 return str(Decimal(value) - Decimal(lag))
             except InvalidOperation as error:
                 raise SourceError(
-                    f"option 'incremental': lag: {self._named} has numbers, so lag must be a number, not {lag!r}"
+                    f"option 'incremental': lag: {self._named} contains numbers, so lag must be a number, not {lag!r}"
                 ) from error
         moment = _moment(value, arrow) or _moment(value, pa.timestamp("us"))
         if moment is None:
             raise SourceError(
-                f"option 'incremental': lag: {self._named} has strings that are not times, such as {value!r}; "
+                f"option 'incremental': lag: {self._named} contains strings that are not times, such as {value!r}; "
                 "remove lag"
             )
         behind = (moment - timedelta(milliseconds=self.increment.lag_ms)).replace(microsecond=0)
@@ -227,9 +228,10 @@ def increments_of(found: Found, increment: Increment) -> Increments:
     order = dialect.orders[column.order]
     if not any(is_one(column.arrow) for is_one in _KINDS) or order.description:
         raise SourceError(
-            f"option 'incremental': {column.name!r} of {found.reading.name} is {column.declared or 'of no type'}; "
-            "values of this type cannot be compared exactly"
-            + (f": only {order.description}" if order.description else "")
+            f"option 'incremental': {column.name!r} of {found.reading.name} has "
+            f"{f'the type {column.declared}' if column.declared else 'no declared type'}; such values cannot be "
+            "compared exactly"
+            + (f", but only {order.description}" if order.description else "")
             + ". Use a column of integers, decimals, dates or timestamps, or compute such a column in query, with AS"
         )
     key = increment.key or found.schema().primary_key

@@ -120,7 +120,7 @@ def look_at_table(
         found = [f"the table {named} exists; when the job starts, it {told}"]
     found.append(f"{_who(dialect)} may {' and '.join(rights)} there")
     if changes:
-        found.append(f"the permission of {_who(dialect)} to ALTER it was not checked")
+        found.append(f"whether {_who(dialect)} may ALTER the table was not checked")
     return [*found, *(_creating(dialect, connection, path[-1:]) if mode.stages or dialect.one_writer else ())]
 
 
@@ -162,4 +162,4 @@ def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
 
 
 def _who(dialect: Dialect) -> str:
-    return dialect.address.user or "we"
+    return dialect.address.user or "the current user"

@@ -35,9 +35,11 @@ def mode_of(options: Options) -> WriteMode | None:
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())
     if options[opt.SINK_QUERY]:
-        raise _contradiction("query", f"a statement defines the handling of rows itself, but write_mode is {mode.name}")
+        raise _contradiction(
+            "query", f"the statement already determines how rows are written, but write_mode is {mode.name}"
+        )
     if not options[opt.TABLE]:
-        raise UsageError("option 'table': write_mode requires it; set the table, or ${table_name}")
+        raise UsageError("option 'table': required with write_mode; set it to a table name or to ${table_name}")
     if mode.name == "append":
         if keys and options[opt.UPSERT]:
             raise _contradiction(
@@ -47,9 +49,11 @@ def mode_of(options: Options) -> WriteMode | None:
             )
         return mode
     if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:
-        raise _contradiction("is_exactly_once", f"rows are written directly, but write_mode = {mode.name} stages them")
+        raise _contradiction(
+            "is_exactly_once", f"is_exactly_once = false writes rows directly, but write_mode = {mode.name} stages them"
+        )
     if mode.prunes and keys:
-        raise _contradiction("primary_keys", "with write_mode = prune, the rows are keys")
+        raise _contradiction("primary_keys", "with write_mode = prune, all columns of the rows are key columns")
     if not mode.merges:
         return mode
     if not options[opt.UPSERT]:
@@ -58,7 +62,9 @@ def mode_of(options: Options) -> WriteMode | None:
             "enable_upsert = false rejects rows with an existing key, but write_mode = merge replaces them",
         )
     if keys and mode.key and set(keys) != set(mode.key):
-        raise _contradiction("primary_keys", f"it has {', '.join(keys)}, but merge_key has {', '.join(mode.key)}")
+        raise _contradiction(
+            "primary_keys", f"primary_keys contains {', '.join(keys)}, but merge_key contains {', '.join(mode.key)}"
+        )
     if keys and mode.whole_rows:
         raise _contradiction("primary_keys", "match_whole_rows is for rows without a key", "match_whole_rows")
     return evolve(mode, key=mode.key or keys)
@@ -83,7 +89,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, schema: TableSchema) -> None:
     """Raise ``SinkError`` if whole rows cannot be matched in a table, or by its server."""
-    require_windows(dialect.address, "use MySQL 8, which match_whole_rows requires")
+    require_windows(dialect.address, "match_whole_rows requires MySQL 8")
     keys = [*([table.primary_key] if table.primary_key else []), *table.unique_keys]
     require_matchable(target.named, schema, table.columns, target.names, keys)
 

@@ -44,20 +44,20 @@ QUERY = Option(
 TABLE_PATH = Option(
     "table_path",
     STRING,
-    doc="Table to read, as database.schema.table or a part of it. With query, it is only the table name of the "
+    doc="Table to read, as database.schema.table or a part of it. With query, it only sets the table name of the "
     "emitted rows.",
 )
 WHERE = Option("where_condition", STRING, doc="Filter on the rows of each table or query; starts with where.")
 PARTITION_COLUMN = Option(
     "partition_column",
     STRING,
-    doc="Column by which rows are divided into splits. By default the primary key of table_path; without one, "
-    "there is a single split.",
+    doc="Column by which rows are divided into splits. By default the primary key of table_path; a table without a "
+    "primary key is a single split.",
 )
 PARTITION_NUM = Option(
     "partition_num",
     within(1, 100_000),
-    doc="Number of splits. By default, a table has splits of split.size rows, and a query one split per parallel "
+    doc="Number of splits. By default, a table has splits of split.size rows, and a query has one split per parallel "
     "reader.",
 )
 LOWER = Option("partition_lower_bound", STRING, doc="Smallest value of partition_column to read.")
@@ -158,7 +158,7 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
 TABLE_LIST = Option(
     "table_list",
     ENTRIES(*_OF_A_TABLE),
-    doc="Tables to read: for each a block with table_path and, optionally, query and split options. Options "
+    doc="Tables to read: one block per table, with table_path and, optionally, query and split options. Options "
     "outside table_list are the defaults of its entries.",
 )
 
@@ -191,10 +191,8 @@ GENERATE = Option(
 DATABASE = Option(
     "database",
     STRING,
-    doc=(
-        "Database of the table; by default the database in url. On PostgreSQL it must be the database of url, "
-        "because a connection has a single database."
-    ),
+    doc="Database of the table; by default the database in url. On PostgreSQL it must be the database of url, because "
+    "a connection has a single database.",
 )
 TABLE = Option(
     "table",
@@ -251,7 +249,7 @@ COMMIT_ATTEMPTS = Option(
     "max_commit_attempts",
     within(1, 1000),
     default=3,
-    doc="Maximum number of attempts of a commit before the pipeline restarts, for errors that may be temporary.",
+    doc="Maximum number of attempts to commit after errors that may be temporary; then the pipeline restarts.",
 )
 DATA_SAVE_MODE = evolve(
     tables.DATA_SAVE_MODE, type=ENUM("APPEND_DATA", "DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS")
@@ -282,7 +280,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
         "use_copy_statement",
         BOOLEAN,
         default=True,
-        no_effect="PostgreSQL always uses COPY, and MySQL INSERT with many rows",
+        no_effect="PostgreSQL always uses COPY, and MySQL uses INSERT with many rows",
         doc="SeaTunnel's option to write with COPY.",
     ),
     Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="Java class."),

@@ -29,7 +29,7 @@ def require_key_of(
         return False
     require_key(named, {column.name for column in table.columns}, list(names.values()), schema.table)
     if not table.transactional:
-        raise SinkError(f"the table {named} has no transactions: change it to ENGINE=InnoDB")
+        raise SinkError(f"the table {named} does not support transactions: change its engine to InnoDB")
     return True
 
 

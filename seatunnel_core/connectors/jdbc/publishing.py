@@ -283,8 +283,8 @@ class Publishing:
         except Exception as error:
             if self.dialect.is_missing_table(error):
                 raise CommitError(
-                    f"{self.who}: the table {part['staging']} was staged but no longer exists, and {COMMITS} does not "
-                    f"record {committable.id} as committed: the staged table was probably dropped"
+                    f"{self.who}: the staged table {part['staging']} no longer exists, and {COMMITS} does not "
+                    f"record {committable.id} as committed. The staged table was probably dropped"
                 ) from error
             raise
 

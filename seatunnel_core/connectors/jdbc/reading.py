@@ -132,7 +132,7 @@ class Found:
         if column is None or order is None or not order.description:
             return None
         return (
-            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}, but no index "
+            f"{self.reading.name} is split by {column.name} ({column.declared}) {order.description}, but no index "
             "supports this order, so each split reads the whole table"
         )
 
@@ -228,7 +228,9 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
         found = [_reading(dialect, options, where)]
     names = [each.name for each in found]
     for name in repeated(names):
-        raise UsageError(f"option 'table_list': two entries have the table {name!r}; set another table_path in one")
+        raise UsageError(
+            f"option 'table_list': two entries have the table {name!r}; set a different table_path in one of them"
+        )
     return tuple(found)
 
 

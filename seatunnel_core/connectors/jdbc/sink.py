@@ -81,7 +81,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self.task_modules = TASK_MODULES.get(address.kind, ())
         self._dialect = dialect_of(address, options[opt.POOL])
         if said := self._dialect.not_written:
-            raise UsageError(f"option 'url': the Jdbc sink does not write jdbc:{address.kind}: {said}")
+            raise UsageError(f"option 'url': the Jdbc sink cannot write to jdbc:{address.kind}: {said}")
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
@@ -101,7 +101,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         if not self._stages:
             keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
             self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE
-            self.weakness = "writes directly; set is_exactly_once = true to stage rows and move them once"
+            self.weakness = "writes rows directly; set is_exactly_once = true to write each row once"
         self._claims = self._stages or self.empties
         """True if the database records which engine owns the pipeline."""
 
@@ -210,8 +210,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by another client")
         if self._stages and not table.transactional:
             raise SinkError(
-                f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot be written "
-                "exactly once: change it to ENGINE=InnoDB, or set is_exactly_once = false"
+                f"the table {self._dialect.table_name(path)} does not support transactions, so rows cannot be "
+                "written exactly once: change its engine to InnoDB, or set is_exactly_once = false"
             )
         keyed = () if self.needs_end else keys
         how: Any = {"names": names, "keys": keyed, "upserts": self.options[opt.UPSERT], "history": self._history}
@@ -249,7 +249,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
         if self._statement is not None:
             named = tried(self._dialect, connection, self._statement, schema).named
-            return [f"the statement takes the columns of {named}", "the permission to execute it was not checked"]
+            return [f"the statement accepts the columns of {named}", "the permission to execute it was not checked"]
         path, names, keys = self._named(schema)
         if self.prunes:
             there = require_key_of(self._dialect, connection, path, schema, names)

@@ -32,8 +32,8 @@ class JdbcSource(Source, Incremental):
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     caveat = (
-        "Exception: if the job resumes in a new process or the server restarts, the remaining rows are read from the "
-        "newer state of tables that changed"
+        "Exception: if the job resumes in a new process or the server restarts, the remaining rows are read from "
+        "the current state of the tables"
     )
     example = """
         # jdbc:postgresql://host:5432/shop takes user and password, too
@@ -50,13 +50,13 @@ class JdbcSource(Source, Incremental):
         self._readings = readings_of(self._dialect, options)
         if not self._dialect.shares_snapshots:
             self.caveat = (
-                f"Exception: tables that change while the job runs: {address.kind} has no shared snapshots, so each "
+                f"Exception: tables that change while the job runs. {address.kind} has no shared snapshots, so each "
                 "split is read at a different time"
             )
         self._increment: Increment | None = options[INCREMENTAL]
         if self._increment is not None and len(self._readings) > 1:
             raise UsageError(
-                "option 'incremental': a source reads only one table incrementally; write a source for each"
+                "option 'incremental': a source can read only one table incrementally; write one source for each table"
             )
         self._window: Window | None = None
         self._nulls = options[opt.ROW_ERRORS] == "NULL"
@@ -86,7 +86,7 @@ class JdbcSource(Source, Incremental):
         splits: list[Split] = []
         for found in self._look():
             with (
-                self._errors_wrapped(f"the table {found.reading.name} cannot be divided"),
+                self._errors_wrapped(f"the table {found.reading.name} cannot be divided into splits"),
                 self._dialect.pool.lend() as connection,
             ):
                 bodies = self._bodies(found, connection, planning)
@@ -133,7 +133,9 @@ class JdbcSource(Source, Incremental):
         """Return the condition for a part of the window; raise ``SourceError`` if the job no longer has this window."""
         parts = {} if self._window is None else self._increments().parts(self._window)
         if part not in parts:
-            raise SourceError("the job was planned with incremental, which its file no longer has; restore the option")
+            raise SourceError(
+                "the job was planned with the option incremental, which its file no longer contains; restore the option"
+            )
         return parts[part]
 
     def _increments(self) -> Increments:
@@ -162,14 +164,15 @@ class JdbcSource(Source, Incremental):
             return
         assert self._shared is not None, "internal error: a task used a connection of the driver"
         before = self._snapshot
-        with self._errors_wrapped("it has no shared snapshots"):
+        with self._errors_wrapped("a shared snapshot cannot be opened"):
             self._snapshot = self._shared.open(self)
         if self._snapshot == before:
             return
         if restored or self._begun:
             _log.warning(
-                "the Jdbc source continues with a newer state of %s: rows that changed since the job started may be "
-                "missing or duplicated, if they moved between a split read before the change and one read after it",
+                "the Jdbc source continues with a newer state of %s. Rows that changed since the job started may "
+                "be missing or duplicated, if the change moved them between a split that was read before it and a "
+                "split that was read after it",
                 self._dialect.address,
             )
         self._begun = True

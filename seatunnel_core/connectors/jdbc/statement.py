@@ -72,8 +72,8 @@ def statement_of(query: str) -> Statement:
     found = _INSERT.match(query)
     if found is None:
         raise UsageError(
-            "option 'query': it is not an INSERT … VALUES (…); for updates and deletes write generate_sink_sql = true, "
-            "table and primary_keys"
+            "option 'query': expected an INSERT … VALUES (…) statement; for updates and deletes set "
+            "generate_sink_sql = true, table and primary_keys"
         )
     values: list[str | int] = []
     names: list[str] = []
@@ -96,9 +96,9 @@ def statement_of(query: str) -> Statement:
             values.append(token[0])
     after = query[at:].strip().rstrip(";").strip()
     if depth or after.startswith(","):
-        raise UsageError("option 'query': it must have one list of values, as in VALUES (?, ?)")
+        raise UsageError("option 'query': the statement must contain one list of values, as in VALUES (?, ?)")
     if marks and names:
-        raise UsageError("option 'query': it has both ? and :name; use only one of them")
+        raise UsageError("option 'query': the statement contains both ? and :name; use only one of them")
     return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))
 
 

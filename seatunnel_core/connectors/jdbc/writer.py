@@ -353,7 +353,7 @@ def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if of.is_float32(kind) and of.is_float64(values.type):
         grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
         if pc.any(grown).as_py():
-            raise pa.ArrowInvalid("it is too large for 32 bits")
+            raise pa.ArrowInvalid("the number is too large for 32 bits")
     return found
 
 

@@ -121,7 +121,7 @@ class Cluster:
                 admin.poll(0)
                 final = background.worst is not None and not _may_pass(background.worst)
                 if final or time.monotonic() > deadline or not _may_pass(error.args[0]):
-                    raise self.failed(ConnectorError, "it cannot be reached", error, background) from None
+                    raise self.failed(ConnectorError, "the brokers cannot be reached", error, background) from None
 
     def topic(self, name: str) -> Any:
         """Return the metadata of a topic; ``None`` if it does not exist."""
@@ -326,9 +326,11 @@ _ADVICE = {
     "_SSL": "check security.protocol and ssl.ca.location in kafka.config",
     "TOPIC_AUTHORIZATION_FAILED": "this user lacks permission for the topic",
     "GROUP_AUTHORIZATION_FAILED": "this user lacks permission for consumer.group; use another group",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "this user lacks permission for its transactions: see transaction_prefix",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": (
+        "this user lacks permission for transactional IDs that start with transaction_prefix"
+    ),
     "CLUSTER_AUTHORIZATION_FAILED": "this user lacks permission",
-    "MSG_SIZE_TOO_LARGE": "raise message.max.bytes of the topic and max.request.size in kafka.config",
+    "MSG_SIZE_TOO_LARGE": "increase max.message.bytes of the topic and max.request.size in kafka.config",
     "INVALID_TRANSACTION_TIMEOUT": (
         "set transaction.timeout.ms in kafka.config to at most transaction.max.timeout.ms of the brokers"
     ),

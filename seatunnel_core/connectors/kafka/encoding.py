@@ -55,9 +55,9 @@ class Encoder(RowFormat):
             if dict(zip(schema.columns.names, schema.columns.types, strict=True)) != _MESSAGE_TYPES:
                 have = ", ".join(f"{column.name} ({type_name(column.type)})" for column in schema.columns)
                 raise SinkError(
-                    f"option 'format': {COMPATIBLE} needs rows with exactly the string columns topic, key and value, "
-                    f"but those of {schema.table} have {have}; set format = debezium_json for "
-                    "rows with different columns"
+                    f"option 'format': {COMPATIBLE} requires rows with exactly the string columns topic, key and "
+                    f"value, but the rows of {schema.table} have {have}; set format = debezium_json for rows with "
+                    "different columns"
                 )
             return
         super().check(schema)
@@ -104,7 +104,8 @@ class Encoder(RowFormat):
         left = self.partitions.get(topic, 0) - len(self.assigned)
         if left <= 0:
             raise RowError(
-                f"a message contains none of the strings of assign_partitions, and topic {topic} has no other partition"
+                f"a message contains none of the strings of assign_partitions, and topic {topic} has no partition "
+                "for other messages"
             )
         return zlib.crc32(value) % left + len(self.assigned)
 
@@ -115,5 +116,6 @@ class Encoder(RowFormat):
             if size > largest:
                 raise RowError(
                     f"table {table}: the message of a row has {size:,} bytes, but topic {topic} accepts at most "
-                    f"{largest:,}: raise max.message.bytes of the topic and max.request.size in kafka.config"
+                    f"{largest:,} bytes; increase max.message.bytes of the topic and max.request.size in "
+                    "kafka.config"
                 )

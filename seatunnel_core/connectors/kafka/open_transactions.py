@@ -48,8 +48,8 @@ class OpenTransactions:
     def _warning(self, place: Place, end: int, opened: int) -> str:
         topic, partition = place
         return (
-            f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has had an "
-            f"open transaction since offset {end}. The job waits until the transaction ends, and then reads the "
-            f"offsets up to {opened - 1}. If the producer no longer runs, the brokers abort the transaction after its "
-            "transaction.timeout.ms, or abort it with kafka-transactions.sh"
+            f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
+            f"transaction since offset {end}. The job waits until the transaction ends, and then reads the offsets "
+            f"up to {opened - 1}. If the producer no longer runs, the brokers abort the transaction after its "
+            "transaction.timeout.ms; to continue earlier, abort it with kafka-transactions.sh"
         )

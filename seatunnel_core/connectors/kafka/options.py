@@ -61,7 +61,7 @@ TOPIC = Option(
     STRING,
     required=True,
     unless=("tables_configs",),
-    doc="Topics, separated by commas; with pattern a regular expression that matches whole names.",
+    doc="Topics, separated by commas; if pattern is true, a regular expression that matches whole names.",
 )
 PATTERN = Option("pattern", BOOLEAN, default=False, doc="True if topic is a regular expression.")
 GROUP = Option(
@@ -100,17 +100,19 @@ START = Option(
         "kafka.config decides; by default the earliest offset."
     ),
 )
-START_TIMESTAMP = Option("start_mode.timestamp", LONG, unit="ms since 1970", doc="Start time for timestamp.")
+START_TIMESTAMP = Option(
+    "start_mode.timestamp", LONG, unit="ms since 1970", doc="Start time for start_mode = timestamp."
+)
 END_TIMESTAMP = Option(
     "start_mode.end_timestamp",
     LONG,
     unit="ms since 1970",
-    doc="End time for timestamp, in a batch job: reading stops before the first message at or after it.",
+    doc="End time for start_mode = timestamp in a batch job: reading stops before the first message at or after it.",
 )
 START_OFFSETS = Option(
     "start_mode.offsets",
     MAP,
-    doc='Offsets for specific_offsets, of all partitions: { "topic-0" = 50 } for partition 0.',
+    doc='Start offsets of all partitions for start_mode = specific_offsets: { "topic-0" = 50 } for partition 0.',
 )
 DISCOVERY = Option(
     "partition-discovery.interval-millis",

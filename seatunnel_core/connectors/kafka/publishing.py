@@ -98,14 +98,15 @@ class Publishing:
             return
         if self.context.prepared_in:
             raise SinkError(
-                f"{self.who}: the topic {self.name}, which recorded what this job has sent, no longer exists: "
-                "it was removed, or these are other brokers. Check which rows were written, and start a new job"
+                f"{self.who}: the topic {self.name}, which records the files that this job has sent, no longer "
+                "exists: it was removed, or bootstrap.servers names other brokers. Check which rows were written, "
+                "and start a new job"
             )
         if staged := self.target.staged(self.context.epoch):
             raise SinkError(
-                f"{self.who}: the topic {self.name}, which recorded what was sent, no longer exists, and "
-                f"{staged} files in {self.target.root} may or may not have been sent: check whether their rows were "
-                "written, and start a new job"
+                f"{self.who}: the topic {self.name}, which records the sent files, no longer exists, and {staged} "
+                f"files in {self.target.root} may or may not have been sent: check whether their rows were written, "
+                "and start a new job"
             )
         admin = self.cluster.admin(BackgroundErrors())
         kept = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -125,8 +126,8 @@ class Publishing:
 
         if self.cluster.topic(self.name) is None:
             raise CommitError(
-                f"{self.who}: the topic {self.name}, which recorded what was sent, no longer exists: the job "
-                "has ended, or the topic was removed"
+                f"{self.who}: the topic {self.name}, which records the sent files, no longer exists: the job has "
+                "ended, or the topic was removed"
             )
         background = BackgroundErrors()
         settings = {"transactional.id": self.name, "transaction.timeout.ms": TIMEOUT_MS, "linger.ms": 20}
@@ -139,8 +140,8 @@ class Publishing:
         newest = max((mark.epoch for mark in marks), default=0)
         if newest > self.context.epoch:
             raise CommitError(
-                f"{self.who}: another engine has taken over this job: its epoch is {newest}, this one has "
-                f"{self.context.epoch}"
+                f"{self.who}: another engine has taken over this job: its epoch is {newest}, and the epoch of this "
+                f"engine is {self.context.epoch}"
             )
         engine = SendingEngine(producer, background, {name for mark in marks for name in mark.files}, marks)
         if newest < self.context.epoch:
@@ -202,8 +203,8 @@ class Publishing:
             if file.name in engine.sent:
                 if not may_be_committed:
                     raise CommitError(
-                        f"{self.who}: {self.name} records that {file.name} was sent, but it was never "
-                        "committed: another job may use the same ID"
+                        f"{self.who}: {self.name} records that {file.name} was sent, but this job never committed "
+                        "the file: another job may use the same ID"
                     )
                 done.append(file)
             else:

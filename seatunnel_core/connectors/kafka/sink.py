@@ -102,7 +102,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         self._look()
         found = f"connected to the brokers at {self._cluster.servers}"
-        return [found, "write permission for the topic not checked"]
+        return [found, "the write permission for the topic was not checked"]
 
     def prepare(self, context: SinkContext) -> None:
         """Check that the brokers accept the client and that the topic exists, before any row is read."""
@@ -132,11 +132,12 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         partitions = len(found.partitions)
         if self._encoder.partition is not None and self._encoder.partition >= partitions:
             raise SinkError(
-                f"option 'partition': topic {name} has {partitions} partitions, the last one is {partitions - 1}"
+                f"option 'partition': topic {name} has {partitions} partitions, so the largest possible value is "
+                f"{partitions - 1}"
             )
         if len(self._encoder.assigned) > partitions:
             raise SinkError(
-                f"option 'assign_partitions': found {len(self._encoder.assigned)} texts, but topic {name} has "
+                f"option 'assign_partitions': found {len(self._encoder.assigned)} strings, but topic {name} has "
                 f"{partitions} partitions"
             )
         allowed = self._cluster.setting(name, "max.message.bytes")
@@ -259,8 +260,8 @@ def _encoder(options: Options) -> Encoder:
     column = _COLUMN.fullmatch(topic)
     if column is None and not _LEGAL.fullmatch(topic):
         raise UsageError(
-            f"option 'topic': {topic!r} is not a topic name, which has letters, digits, dots, _ and -; "
-            f"${{column}} alone takes it from a column"
+            f"option 'topic': {topic!r} is not a topic name; use letters, digits, dots, _ and -, or write only "
+            "${column} to take the topic from a column"
         )
     if options[opt.PARTITION] is not None and options[opt.ASSIGN]:
         raise UsageError("option 'assign_partitions': cannot be combined with partition; remove one of the two")

@@ -61,8 +61,8 @@ class KafkaSource(Source):
     ordered = True
     beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
     caveat = (
-        "Exception: topics that are compacted, or whose messages expire while the job is stopped. Expired "
-        "messages are an error; compacted ones are not read again"
+        "Exception: topics that are compacted, or whose messages expire while the job is stopped. Expired messages "
+        "are an error; compacted messages are not read again"
     )
     example = """
         bootstrap.servers = "localhost:9092"
@@ -90,7 +90,7 @@ class KafkaSource(Source):
         if self._decoder.format == "avro":
             self.task_modules = (*TASK_MODULES, "fastavro")
         for key in sorted(WITHOUT_EFFECT & set(written) - _USED):
-            _log.warning("the source Kafka: %s in kafka.config has no effect here", key)
+            _log.warning("the source Kafka: %s in kafka.config has no effect in a source", key)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "options": None}
@@ -223,7 +223,8 @@ class KafkaSource(Source):
                 topic, partition = place
                 raise SourceChangedError(
                     f"{self._cluster.names}: topic {topic}, partition {partition} begins at offset {firsts[place]}, "
-                    f"and the checkpoint continues at {offset}: the topic's retention removed the messages between them"
+                    f"but the checkpoint continues at {offset}: the topic's retention removed the messages between "
+                    "them"
                 )
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
@@ -358,7 +359,7 @@ def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
         offsets = stored.below(topics, topic)
         for partition in offsets:
             if not partition.isdigit():
-                raise SourceError(f"the cursor of topic {topic} has a partition {partition!r}")
+                raise SourceError(f"the cursor of topic {topic} contains an invalid partition {partition!r}")
             known[topic, int(partition)] = stored.number(offsets, partition)
     return known, stored.number(memory, "listed_ms")
 

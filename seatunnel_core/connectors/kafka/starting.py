@@ -149,9 +149,11 @@ class Starting:
         ``opened`` contains the ends including open transactions, requested before ``ends``.
         """
         return [
-            f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
-            f"transaction since offset {end}. The job ends there and does not read the offsets up to "
-            f"{opened[topic, partition] - 1}. Run it again when the transaction has ended"
+            (
+                f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open transaction "
+                f"since offset {end}. The job ends at this offset and does not read the offsets up to "
+                f"{opened[topic, partition] - 1}. Run the job again when the transaction has ended"
+            )
             for (topic, partition), end in sorted(ends.items())
             if end < opened[topic, partition]
         ]
@@ -208,8 +210,9 @@ class Starting:
         if not first <= asked[place] <= end:
             whose = f"of group {self.group}" if self.mode == "group_offsets" else "in start_mode.offsets"
             raise SourceError(
-                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} {whose} does "
-                f"not exist: offsets are {first} to {end - 1}; write another offset, or start_mode = earliest"
+                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} {whose} "
+                f"does not exist: the partition has the offsets {first} to {end - 1}; write another offset, or "
+                "start_mode = earliest"
             )
         return asked[place]
 
@@ -218,7 +221,9 @@ def _offset(written: tuple[str, str]) -> tuple[Place, int]:
     name, value = written
     topic, _, partition = name.rpartition("-")
     if not topic or not partition.isdigit() or not value.isdigit():
-        raise UsageError(f"option 'start_mode.offsets': {name} = {value}: write it as \"topic-0\" = 50")
+        raise UsageError(
+            f"option 'start_mode.offsets': {name} = {value} is not an offset; write it as \"topic-0\" = 50"
+        )
     return (topic, int(partition)), int(value)
 
 

@@ -236,11 +236,11 @@ class AbsentValues:
         if found is not None:
             *keys, is_new, name = found
             key, root = keys[: len(self.key)], keys[len(self.key) :]
-            row = f"the row with the key {key_text(self.key, key)} of {self.named}, which has no such row yet"
+            row = f"the row with the key {key_text(self.key, key)} of {self.named}, which does not exist yet"
             message = unknown_value(self.who, str(name), row)
             if not is_new:
                 message += (
-                    f". This applies to later changes: to continue now, insert a row with the key "
+                    ". This setting applies only to later changes. To continue now, insert a row with the key "
                     f"{key_text(self.key, root)} and the value of {str(name)!r} into {self.named}"
                 )
             raise CommitError(message)

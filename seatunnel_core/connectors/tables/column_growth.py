@@ -144,7 +144,8 @@ class Growth:
         if alike:
             raise SinkError(
                 f"the table {named} has a column {alike[0]!r}, but the rows of {schema.table} have {name!r}, which "
-                "differs only in case, so no column is added; rename it before this sink, or write field_ide"
+                "differs only in case, so no column is added; rename the column of the rows before this sink, or "
+                "write field_ide"
             )
         try:
             arrow = self.database.stored_type(have.type)
@@ -176,7 +177,7 @@ class Growth:
             if database.fits(have.type, column):
                 return None
             raise unfit(have, column.declared, database.table_name(path), schema.table, widened=False)
-        told = f"has {column.name!r} widened from {column.declared} to {declared}"
+        told = f"has its column {column.name!r} widened from {column.declared} to {declared}"
         unless, lost = self._losses(path, column, held, arrow, declared)
         change = Change(told=told, column=column.name, statement=statement, unless=unless, lost=lost)
         return evolve(column, declared=declared, arrow=arrow), change

@@ -44,4 +44,4 @@ def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
 def report_removed(sink: str, named: str, rows: int) -> None:
     """Log the number of deleted rows, if any."""
     if rows:
-        _log.warning("the sink %s: %s with absent keys deleted from the table %s", sink, pick(rows, "row"), named)
+        _log.warning("the sink %s: deleted %s with absent keys from the table %s", sink, pick(rows, "row"), named)

@@ -60,7 +60,8 @@ class FileCommit:
         found = self._family(root, of_root[0].key) if of_root else None
         if found is None:
             raise CommitError(
-                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, but it has no {ROW_ID}"
+                f"{self.publishing.who}: rows of child tables of {'.'.join(root)} were staged, but {'.'.join(root)} "
+                f"has no {ROW_ID}"
             )
         staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
         for same in _alike([part for part in parts if part.root == root]):

@@ -159,8 +159,8 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         """Reject a table with several rows for a key or, with history, several current versions."""
         if repeated := repeated_key(self._database, connection, target, self.mode.history):
             raise SinkError(
-                f"the table {target.named} has several rows with {repeated}, so it is undefined which one a merge "
-                "should replace; remove them, or choose another merge_key"
+                f"the table {target.named} has several rows with {repeated}, so it is undefined which row a merge "
+                "should replace; remove the duplicates, or choose another merge_key"
             )
 
     def _ready_for_keys(

@@ -58,7 +58,7 @@ def require_history(
         if fold(history[0]) not in map(fold, key):
             raise SinkError(
                 f"the table {named} has a unique key of {', '.join(key)}, but keep_history adds rows with the same "
-                "values; create the table again without it, or choose a new table"
+                "values; create the table again without this key, or choose a new table"
             )
     kept = {fold(name) for name in (*history, *written)}
     for column in columns:
@@ -76,8 +76,8 @@ def _require_current(database: TableDatabase, connection: Any, path: TablePath, 
         connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(flag)} IS NULL LIMIT 1"
     ):
         raise SinkError(
-            f"the table {database.table_name(path)} has rows with {flag} = null, so it is undefined which version is "
-            "the current one; set it to true or false"
+            f"the table {database.table_name(path)} has rows with {flag} = null, so it is undefined which version "
+            "is the current one; set the column to true or false"
         )
 
 

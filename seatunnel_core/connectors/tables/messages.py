@@ -12,16 +12,16 @@ from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.rows.types import type_name
 
 ADD_IT = "; add it, or write schema_contract = evolve"
-WIDEN_IT = ", or write schema_contract = evolve to widen that"
+WIDEN_IT = ", or write schema_contract = evolve to widen the column"
 _NOT_WIDENED = (
-    ", which schema_contract cannot widen: its values would change, or the database does not support it; convert it "
-    "before this sink"
+    ". The option schema_contract cannot widen that column, because its values would change or the database does "
+    "not support it; convert the column of the rows before this sink"
 )
 
 
 def taken_over(who: str, epoch: int | None, own: int) -> str:
     """Return the message for a job that a newer engine has taken over."""
-    return f"{who}: another engine has taken over this job: its epoch is {epoch}, this one has {own}"
+    return f"{who}: another engine has taken over this job: its epoch is {epoch}, and the epoch of this engine is {own}"
 
 
 def committed_before(who: str, where: str, committable: str) -> str:
@@ -32,8 +32,8 @@ def committed_before(who: str, where: str, committable: str) -> str:
 def not_own(who: str, committable: Committable, error: Exception) -> str:
     """Return the message for a committable that this sink did not stage."""
     return (
-        f"{who}: the committable {ascii(committable.id)[:60]} was not created by this sink: {error}. Nothing of it "
-        "was published; restore an older checkpoint"
+        f"{who}: the committable {ascii(committable.id)[:60]} was not created by this sink: {error}. None of its "
+        "rows were published; restore an older checkpoint"
     )
 
 
@@ -59,8 +59,8 @@ def missing_table(named: str, mode: str) -> str:
 def not_empty(named: str) -> str:
     """Return the message for a table with rows that must be empty."""
     return (
-        f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
-        "APPEND_DATA"
+        f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the table, choose another "
+        "table, or set APPEND_DATA"
     )
 
 
@@ -89,7 +89,7 @@ def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bo
 
     ``widened`` is True if ``schema_contract = evolve`` would widen the column, False if not, and ``None`` to omit this.
     """
-    hint = _NOT_WIDENED if widened is False else f"; convert it before this sink{WIDEN_IT if widened else ''}"
+    hint = _NOT_WIDENED if widened is False else f"; convert the column before this sink{WIDEN_IT if widened else ''}"
     return SinkError(
         f"column {column.name!r}: the rows of {rows} have the type {type_name(column.type)}, which does not fit into "
         f"{declared} of the table {named}{hint}"
@@ -99,14 +99,17 @@ def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bo
 def not_widened(column: str, named: str, lost: str) -> str:
     """Return the message that a wider type would change values of a column; ``lost`` describes these values."""
     return (
-        f"the column {column!r} of the table {named} has {lost}, so it is not widened; convert the column of the rows "
-        "before this sink"
+        f"the column {column!r} of the table {named} contains {lost}, so it is not widened; convert the column of "
+        "the rows before this sink"
     )
 
 
 def shared_target(named: str, also: str = ", or also removes rows from it") -> str:
     """Return the message for two sinks of a job that replace the rows of the same table."""
-    return f"another sink of this job replaces the table {named}{also}, and the last one would win; use one sink"
+    return (
+        f"another sink of this job replaces the table {named}{also}, and only the result of the last sink would "
+        "remain; use one sink"
+    )
 
 
 def not_prepared(table: str) -> SinkError:

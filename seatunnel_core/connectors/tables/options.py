@@ -29,7 +29,7 @@ TABLE = Option(
     "table",
     STRING,
     default="${table_name}",
-    doc="The table; created if missing. May contain variables of the rows' table.",
+    doc="Target table, created if missing. May contain variables of the rows' table.",
 )
 WRITE_MODE_OPTIONS: tuple[Option[Any], ...] = (
     PRUNING_MODE,

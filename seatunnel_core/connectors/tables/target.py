@@ -78,8 +78,8 @@ def create(
     for column in schema.columns:
         if column.name.lower() in names:
             raise SinkError(
-                f"the rows of {schema.table} have two columns {column.name!r}: {database.name} ignores upper and lower "
-                "case"
+                f"the rows of {schema.table} have two columns {column.name!r}: {database.name} does not distinguish "
+                "upper and lower case"
             )
         names.add(column.name.lower())
         lines.append(f"{quoted(column.name)} {database.declared_type(stored(database, schema, column))}")

@@ -37,8 +37,8 @@ def require_matchable(
     option = "option 'match_whole_rows'"
     if ROW_ID in schema.columns.names:
         raise SinkError(
-            f"{option}: the rows of {schema.table} have child tables, which requires a key; set merge_key, or nesting "
-            "= columns in the source"
+            f"{option}: the rows of {schema.table} have child tables, and child tables require a key; set "
+            "merge_key, or nesting = columns in the source"
         )
     if keys:
         raise SinkError(
@@ -128,9 +128,10 @@ class WholeRows:
             names = [column.name for column in self.columns]
             shown = key_text(names[:_SHOWN], row[:_SHOWN])[:300] + (", …" if len(names) > _SHOWN else "")
             raise CommitError(
-                f"{self.who}: a row was updated or deleted at the source, but {self.named} has no equal row ({shown}). "
-                "Nothing was written: the table was changed by another client, or the rows depend on more than the "
-                "source's row, such as its time. Restore the rows, or start a new job with an empty table"
+                f"{self.who}: a row was updated or deleted at the source, but {self.named} has no equal row "
+                f"({shown}). Nothing was written: the table was changed by another client, or the written rows "
+                "depend on more than the source's row, such as the current time. Restore the rows, or start a new "
+                "job with an empty table"
             )
         ((expected,),) = self.database.ask(
             self.connection,

@@ -225,7 +225,7 @@ def test_an_engine_that_was_replaced_changes_nothing_when_it_wakes_up(
     [
         (
             {"file_format_type": "binary"},
-            "binary files keep theirs; write data_save_mode = DROP_DATA",
+            "binary files keep their names; set data_save_mode = DROP_DATA",
         ),
         ({"data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
         ({"path": "/out"}, "is in the root of the file system"),

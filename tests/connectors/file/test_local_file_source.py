@@ -193,14 +193,14 @@ def test_a_header_gives_the_order_of_columns_file_by_file(tmp_path: Path) -> Non
     (tmp_path / "b.csv").write_text("name,extra,id\nb,x,2\n")
     assert rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True)) == [(1, "a"), (2, "b")]
     (tmp_path / "c.csv").write_text("nome,id\nc,3\n")
-    with pytest.raises(SourceError, match=r"c\.csv: its header has no column name; it has nome, id"):
+    with pytest.raises(SourceError, match=r"c\.csv: the header has no column name; it has nome, id"):
         rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True))
 
 
 def test_a_header_that_names_a_column_twice_is_refused_with_a_way_to_read_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("# made by hand\nid,id\n1,a\n")
     with pytest.raises(
-        SourceError, match=r"a\.csv: its header contains id more than once; .*skip_header_row_number = 2"
+        SourceError, match=r"a\.csv: the header contains id more than once; .*skip_header_row_number = 2"
     ):
         rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True, skip_header_row_number=1))
     assert rows(source(tmp_path, schema=FIELDS, csv_use_header_line=False, skip_header_row_number=2)) == [(1, "a")]
@@ -325,7 +325,10 @@ def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_
     [
         ({"schema": {"fields": {"id": "integer"}}}, "did you mean int"),
         ({"schema": {"fields": {"id": "float_vector(2)"}}}, "use json"),
-        ({"schema": FIELDS, "field_delimiter": "||"}, "one character .*; for others set file_format_type = text, or"),
+        (
+            {"schema": FIELDS, "field_delimiter": "||"},
+            "one character .*; for other delimiters set file_format_type = text, or",
+        ),
         ({"schema": FIELDS, "field_delimiter": "a\n"}, "without line breaks"),
         ({"schema": FIELDS, "date_format": "DD.MM.yyyy"}, "use yyyy MM dd"),
         ({"schema": FIELDS, "encoding": "klingon"}, "is unknown"),

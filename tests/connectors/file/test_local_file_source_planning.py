@@ -117,7 +117,7 @@ def test_a_file_that_this_user_may_not_read(checked: Checked) -> None:
     (checked.folder / "b.csv").chmod(0)
     with not_root(checked.folder):
         assert checked("*.csv", SCHEMA) == 2
-    assert "/b.csv cannot be opened: Permission denied. Make it readable, or exclude it with" in checked.err
+    assert "/b.csv cannot be opened: Permission denied. Make the file readable, or exclude it with" in checked.err
 
 
 @contextmanager

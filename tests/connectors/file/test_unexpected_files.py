@@ -91,7 +91,7 @@ def test_inferred_columns_are_doubted(
             of.planned_schemas()
         except Exception:
             assert text in ("id\n1,2\n",)
-    said = f"{tmp_path / 'a'}, line 1: read as a row, but it may contain the column names"
+    said = f"{tmp_path / 'a'}, line 1: the line is read as a row, but it may contain the column names"
     assert any(said in record.getMessage() for record in caplog.records) == doubtful
     assert any("csv_use_header_line = true" in remark for remark in of.planned_reading()) == doubtful
 

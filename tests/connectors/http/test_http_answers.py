@@ -82,7 +82,7 @@ def test_a_content_field_that_finds_nothing_is_an_error_unless_what_holds_it_is_
 def test_an_answer_about_something_else_is_no_row_of_nulls(service: HttpService) -> None:
     service.at["/a"] = lambda _: {"code": 7, "message": "no such shop"}
     with pytest.raises(
-        SourceError, match="no row has any of the columns id, name; the first has an object with code, mess"
+        SourceError, match="no row has any of the columns id, name; the first row is an object with code, mess"
     ):
         rows_of(url=f"{service.url}/a", schema=PEOPLE)
 
@@ -115,7 +115,7 @@ def test_bytes_that_are_no_text_are_refused(service: HttpService, schema: Any, k
 def test_an_encoding_that_is_not_known_is_reported(service: HttpService) -> None:
     """It ended in an error of Python."""
     service.at["/a"] = lambda _: Said(body=b"[]", headers={"Content-Type": "text/plain; charset=no-such"})
-    with pytest.raises(SourceError, match="/a: the response is in 'no-such', an unknown encoding"):
+    with pytest.raises(SourceError, match="/a: the response has the unknown encoding 'no-such'"):
         rows_of(url=f"{service.url}/a")
 
 

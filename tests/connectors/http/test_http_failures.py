@@ -23,7 +23,7 @@ def test_a_redirect_is_followed_on_the_same_host_only(service: HttpService) -> N
     headers = {"X-Api-Key": "secret-of-mine"}
     assert len(rows_of(url=f"{service.url}/old", schema=PEOPLE, headers=headers)) == 1
     assert service.of("/new")[0].headers["x-api-key"] == "secret-of-mine"
-    with pytest.raises(SourceError, match=r"answered 302 with a redirect to https://elsewhere\.example: redirects"):
+    with pytest.raises(SourceError, match=r"answered 302 with a redirect to https://elsewhere\.example\. Redirects"):
         rows_of(url=f"{service.url}/away", schema=PEOPLE, headers=headers)
 
 
@@ -84,7 +84,7 @@ def test_certificates_are_verified_and_shown(tmp_path: Path) -> None:
     with http_service(file, client_ca=file) as service:
         service.at["/a"] = lambda _: [{"id": 1}]
         options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE, "retry": 0}
-        with pytest.raises(SourceError, match=r"its certificate is not trusted .*tls_ca_file") as said:
+        with pytest.raises(SourceError, match=r"the certificate of the server is not trusted .*tls_ca_file") as said:
             rows_of(**options)
         assert not said.value.retryable
         assert len(rows_of(**options, tls_ca_file=str(file), tls_certificate_file=str(file))) == 1

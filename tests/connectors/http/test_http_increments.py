@@ -197,7 +197,7 @@ def test_bad_rows_are_told_before_the_job_begins_or_left_out(api: Api) -> None:
 
 def test_a_value_in_the_future_is_no_cursor(api: Api) -> None:
     api.rows = {1: at(0), 2: "9999-12-31T00:00:00+00:00"}
-    with pytest.raises(SourceError, match="is 9999-12-31T00:00:00Z, in the future"):
+    with pytest.raises(SourceError, match="is 9999-12-31T00:00:00Z, which is in the future"):
         api.source().window(None)
 
 
@@ -242,7 +242,7 @@ def test_the_parameter_may_stand_in_the_body(service: HttpService) -> None:
         ({}, {"key": ["nr"]}, "schema has no column 'nr'; it has id, changed"),
         ({"schema": {"fields": {"id": "int", "changed": "double"}}}, {}, "cannot be compared"),
         ({"schema": {"fields": {"id": "int", "changed": "string"}}}, {"lag": "5m"}, "not supported for strings"),
-        ({}, {"start": "yesterday"}, "'yesterday' is not a value of 'changed', which is timestamp_tz"),
+        ({}, {"start": "yesterday"}, "'yesterday' is not a value of 'changed', which has the type timestamp_tz"),
         ({"pageing": {"total_page_size": 3}}, {}, "remove total_page_size"),
     ],
 )

@@ -150,7 +150,7 @@ def test_a_key_that_no_row_has_is_refused(service: HttpService) -> None:
     api = Api(service, schema={"table": "orders", "primaryKey": {"name": "pk", "columnNames": ["nr"]}})
     api.rows = [{"id": 1, "at": 1}]
     with pytest.raises(
-        UsageError, match=r"primaryKey contains 'nr', but the .* rows have no such field; they have id, at"
+        UsageError, match=r"primaryKey contains 'nr', but the .* rows do not contain this field; they contain id, at"
     ):
         api.night()
     with pytest.raises(UsageError, match="Set key, as in"):

@@ -150,7 +150,7 @@ def test_a_cursor_is_one_value(service: HttpService) -> None:
     """The text ``['x', 'y']`` was sent."""
     service.at["/a"] = lambda _: {"data": ROWS[:1], "next": ["x", "y"]}
     with pytest.raises(
-        SourceError, match=r"cursor_response_field = '\$\.next' matches an array of 2, .*expected a single value"
+        SourceError, match=r"cursor_response_field = '\$\.next' matches an array of 2, .*a single value is expected"
     ):
         rows_of(url=f"{service.url}/a", schema=PEOPLE, content_field="$.data[*]", pageing=CURSOR)
 

@@ -11,8 +11,8 @@ from tests.connectors.http.http_rows import PEOPLE, ROWS, Noted, paged, rows_of,
 from tests.servers.http_service import Asked, HttpService, Said
 
 LIMITED = (
-    "are in pages of fewer rows than batch_size = 1,000, although pages follow: the service limits the page size. Set "
-    "batch_size to that limit"
+    "are in pages with fewer rows than batch_size = 1,000, although more pages follow, so the service limits the page "
+    "size. Set batch_size to that limit"
 )
 
 

@@ -110,7 +110,7 @@ def test_host_port_and_certificate_are_tried_before_data_moves(service: HttpServ
         sink_of(service, url="http://localhost:1/rows", retry=0).prepare(here)
     file = certificate_in(tmp_path)
     with http_service(file) as secure:
-        with pytest.raises(SinkError, match="its certificate is not trusted"):
+        with pytest.raises(SinkError, match="the certificate of the server is not trusted"):
             sink_of(secure).prepare(here)
         sink_of(secure, tls_ca_file=str(file)).prepare(here)
 

@@ -78,7 +78,9 @@ def test_an_engine_that_wakes_up_amid_a_commit_does_not_repeat_it(sink_of: Any, 
     old, new = sink_of(), sink_of()
     committable, there = staged(old, 1, 2)
     interrupted(old, lambda: commit(new, [committable], place(epoch=2), may_be_committed=True))
-    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2, this one has 1"):
+    with pytest.raises(
+        CommitError, match="another engine has taken over this job: its epoch is 2, and the epoch of this engine is 1"
+    ):
         commit(old, [committable], there)
     assert ids(catalog) == [1, 2]
 

@@ -112,7 +112,7 @@ def test_a_column_is_widened_and_keeps_its_values(
 @on_servers
 def test_a_value_that_would_change_keeps_the_column_from_growing(database: Database) -> None:
     run(database, "one", APPEND, id=[1], v=[2**53 + 1])
-    with pytest.raises(SinkError, match=r"has whole numbers beyond 9007199254740992.*not widened"):
+    with pytest.raises(SinkError, match=r"contains whole numbers beyond 9007199254740992.*not widened"):
         run(database, "two", EVOLVE, id=[2], v=[1.5])
     assert all_rows(database) == [(1, 2**53 + 1)]
 
@@ -139,7 +139,9 @@ def test_what_cannot_grow_is_refused_and_nothing_changes(
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_sqlite_changes_no_type(database: Database) -> None:
     run(database, "one", APPEND, id=[1], v=[7])
-    with pytest.raises(SinkError, match="fit into BIGINT of the table people, which schema_contract cannot widen"):
+    with pytest.raises(
+        SinkError, match=r"fit into BIGINT of the table people\. The option schema_contract cannot widen"
+    ):
         run(database, "two", EVOLVE, id=[2], v=["x"])
 
 

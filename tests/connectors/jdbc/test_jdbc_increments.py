@@ -171,7 +171,7 @@ def test_rows_without_a_value_are_refused_or_left_out(shop: Shop) -> None:
 def test_a_value_in_the_future_is_no_cursor(shop: Shop) -> None:
     shop.put(1, at(0))
     shop.put(2, "9999-12-31 00:00:00")
-    with pytest.raises(SourceError, match=r"orders.changed is 9999-12-31 00:00:00, in the future"):
+    with pytest.raises(SourceError, match=r"orders.changed is 9999-12-31 00:00:00, which is in the future"):
         shop.source().window(None)
 
 
@@ -192,7 +192,7 @@ def test_more_rows_at_the_border_than_the_state_can_have_are_refused(
     ("declared", "incremental", "said"),
     [
         ("TIMESTAMP", {"column": "chanegd"}, "no column 'chanegd'; did you mean changed"),
-        ("REAL", {}, "'changed' of orders is REAL; values of this type cannot be compared exactly"),
+        ("REAL", {}, "'changed' of orders has the type REAL; such values cannot be compared exactly"),
         ("TIMESTAMP", {"key": ["nr"]}, "no column 'nr'"),
         ("TIMESTAMP", {"start": "yesterday"}, "start: 'yesterday' is not a value of changed"),
     ],

@@ -164,18 +164,18 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, but merge_key has id"),
+        ({**MERGE, "primary_keys": "name"}, r"'primary_keys': primary_keys contains name, but merge_key contains id"),
         ({**MERGE, "enable_upsert": False}, "'enable_upsert': enable_upsert = false rejects rows"),
-        ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
-        ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
+        ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': is_exactly_once = false writes rows directly"),
+        ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': is_exactly_once = false writes rows directly"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
-        ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement defines the handling of rows itself"),
+        ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': the statement already determines how rows"),
         (
             {"write_mode": "append", "primary_keys": "id"},
             "'primary_keys': with primary_keys, a row replaces the existing row",
         ),
         ({"merge_key": "id"}, "'merge_key': requires write_mode = merge"),
-        ({**MERGE, "table": ""}, "'table': write_mode requires it"),
+        ({**MERGE, "table": ""}, "'table': required with write_mode"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:

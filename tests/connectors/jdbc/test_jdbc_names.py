@@ -91,7 +91,9 @@ def test_names_longer_than_the_database_allows_are_refused_before_anything_is_ma
     dialect = dialect_of(address_of(options_of(JdbcSink, {"url": url})), 1)
     require_short(dialect, fits[0], fits)
     for name in wide:
-        with pytest.raises(SinkError, match=rf"the name of the column '{name}' has 6[45] .*allows 6[34]; shorten it"):
+        with pytest.raises(
+            SinkError, match=rf"the name of the column '{name}' has 6[45] .*allows at most 6[34]; shorten it"
+        ):
             require_short(dialect, "t", ["id", name])
         with pytest.raises(SinkError, match=f"the name of the table '{name}'"):
             require_short(dialect, name, ["id"])

@@ -117,7 +117,7 @@ def test_a_statement_that_cannot_be_is_refused_before_data_moves(file: Path, que
     ("options", "said"),
     [
         ({}, "option 'query': it is missing"),
-        ({"query": "UPDATE t SET a = ?"}, "not an INSERT"),
+        ({"query": "UPDATE t SET a = ?"}, "expected an INSERT"),
         ({"query": "INSERT INTO t VALUES (?), (?)"}, "one list of values"),
         ({"query": "INSERT INTO t VALUES (?, :a)"}, "both ? and :name"),
         ({"generate_sink_sql": True, "data_save_mode": "CUSTOM_PROCESSING"}, "option 'custom_sql'"),

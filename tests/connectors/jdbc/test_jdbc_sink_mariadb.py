@@ -96,7 +96,7 @@ def test_a_table_without_transactions_is_refused_when_rows_are_to_come_exactly_o
     database.run(f"CREATE TABLE people (id bigint, name text) ENGINE={engine}")
     of = database.sink(table="people", **EXACT)
     of.prepare(sink_place(place()))
-    with pytest.raises(SinkError, match=r"the table shop\.people has no transactions.*change it to ENGINE=InnoDB"):
+    with pytest.raises(SinkError, match=r"the table shop\.people does not support transactions.*engine to InnoDB"):
         of.create_tables([SCHEMA], sink_place(place()))
     write(database.sink(generate_sink_sql=True, table="people"), batch((NEW, 1, "a")))
     assert database.run("SELECT * FROM people") == [(1, "a")]

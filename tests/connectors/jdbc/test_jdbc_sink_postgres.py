@@ -293,6 +293,6 @@ def test_a_view_takes_rows_that_are_inserted_and_the_message_says_how(database: 
         if options:
             commit(of, [stage(of, schema, [rows], here)], here)
         else:
-            with pytest.raises(RowError, match=r"it is a view.*; set is_exactly_once = true"):
+            with pytest.raises(RowError, match=r"the target is a view.*; set is_exactly_once = true"):
                 stage(of, schema, [rows], here)
     assert database.run("SELECT id FROM shelf") == [(1,)]

@@ -156,7 +156,7 @@ def test_a_commit_waits_for_a_newer_engine_and_then_stops(database: Database) ->
         assert committing.is_alive(), "it waits for the row"
         newer.commit()
     committing.join()
-    assert "another engine has taken over this job: its epoch is 2, this one has 1" in met[0]
+    assert "another engine has taken over this job: its epoch is 2, and the epoch of this engine is 1" in met[0]
     assert database.run("SELECT count(*) FROM people") == [(0,)]
 
 

@@ -75,7 +75,7 @@ def test_a_table_is_divided_and_each_row_is_in_one_split(shop: str, options: dic
 
 def test_a_file_that_is_not_there_is_reported_and_not_made(tmp_path: Path) -> None:
     options = {"url": f"jdbc:sqlite:{tmp_path}/absent.db", "query": "SELECT 1 AS id"}
-    with pytest.raises(SourceError, match=r"there is no file .*/absent\.db"):
+    with pytest.raises(SourceError, match=r"the file .*/absent\.db does not exist"):
         JdbcSource(options_of(JdbcSource, options)).require_input()
     assert list(tmp_path.iterdir()) == []
 

@@ -255,8 +255,8 @@ def test_a_plan_says_where_the_order_of_a_column_is_not_used(
     from seatunnel_core.cli.main import main
 
     declared, said = {
-        "mysql": ("enum('b','a')", "default is divided by v (enum) in the order of their internal numbers"),
-        "postgresql": ("json", "default is divided by v (json) in string order"),
+        "mysql": ("enum('b','a')", "default is split by v (enum) in the order of their internal numbers"),
+        "postgresql": ("json", "default is split by v (json) in string order"),
         "sqlite": ("integer", ""),
     }[database.kind]
     database.run(f"CREATE TABLE t (v {declared})")

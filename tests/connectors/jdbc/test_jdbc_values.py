@@ -115,15 +115,15 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
     "sqlite": [
         ("boolean", "'maybe'", "'maybe' does not fit: it is neither true nor false"),
         ("boolean", "2", "it is neither true nor false"),
-        ("timestamp", "1704103200", "a number without a known unit"),
-        ("timestamp", "2460310.9166666665", "a number without a known unit"),
+        ("timestamp", "1704103200", "it is a number in an unknown unit"),
+        ("timestamp", "2460310.9166666665", "it is a number in an unknown unit"),
         ("timestamp", "'2024-01-01 10:00:00+02:00'", "a time zone other than UTC"),
-        ("timestamp", "'2024-01-01 10:00:00.1234567'", "digits below a microsecond"),
+        ("timestamp", "'2024-01-01 10:00:00.1234567'", "more precise than a microsecond"),
         ("timestamp", "'yesterday'", "does not fit"),
-        ("date", "'2024-01-01 10:00:00'", "it has a time after the date"),
-        ("date", "1704103200", "a number without a known unit"),
+        ("date", "'2024-01-01 10:00:00'", "it contains a time after the date"),
+        ("date", "1704103200", "it is a number in an unknown unit"),
         ("time", "'24:00:00'", "does not fit"),
-        ("time", "'12:00:00.1234567'", "digits below a microsecond"),
+        ("time", "'12:00:00.1234567'", "more precise than a microsecond"),
         ("integer", "1.5", "1.5' does not fit: it is not a whole number"),
         ("integer", "'ten'", "it is not a whole number"),
         ("integer", "x'6162'", "it is not a whole number"),
@@ -210,7 +210,7 @@ class Noting(Skipped):
         self.notes: list[str] = []
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
-        assert what == "have a value that rows cannot represent, replaced by null"
+        assert what == "contain a value that no column type can represent; it was replaced by null"
         self.notes.append(example)
 
 
@@ -274,7 +274,7 @@ def test_a_number_that_does_not_fit_into_an_array_leaves_the_rows_around_it() ->
 
 def test_an_array_of_arrays_is_refused_with_a_message_of_ours() -> None:
     """It was SQLAlchemy's: "Do not nest ARRAY types"."""
-    with pytest.raises(TypeError, match="its arrays cannot contain nested values"):
+    with pytest.raises(TypeError, match="PostgreSQL arrays cannot contain nested values"):
         postgresql().column_type(pa.list_(pa.list_(pa.int32())))
 
 

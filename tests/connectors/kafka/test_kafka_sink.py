@@ -241,7 +241,7 @@ def test_a_job_whose_record_is_gone_does_not_go_on(broker: Kafka, topic: str, tm
     stage(made, SCHEMA, [numbered(0, 5)], place())
     name = made._publishing(sink_place(place())).name
     broker.admin.delete_topics([name])[name].result(30)
-    with pytest.raises(SinkError, match="which recorded what was sent, no longer exists, and 1 files"):
+    with pytest.raises(SinkError, match="which records the sent files, no longer exists, and 1 files"):
         sink(exact(broker, topic, tmp_path)).prepare(sink_place(place(epoch=2)))
 
 

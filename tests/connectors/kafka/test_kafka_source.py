@@ -156,7 +156,9 @@ def test_messages_that_expired_are_an_error_and_never_fewer_rows(broker: Kafka, 
         read(made, found)
     assert ids(source(broker, topic)) == list(range(50, 100))
     gone = {"start_mode": "specific_offsets", "start_mode.offsets": {f"{topic}-0": "7"}}
-    with pytest.raises(SourceError, match=r"the offset 7 in start_mode\.offsets does not exist: offsets are 50 to 99"):
+    with pytest.raises(
+        SourceError, match=r"the offset 7 in start_mode\.offsets does not exist: the partition has the offsets 50 to 99"
+    ):
         ids(source(broker, topic, **gone))
 
 

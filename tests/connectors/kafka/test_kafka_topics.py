@@ -79,7 +79,7 @@ def test_a_checkpoint_before_removed_messages_is_not_readable(broker: Kafka, top
     broker.admin.delete_records([TopicPartition(topic, 0, 50)])[TopicPartition(topic, 0, 50)].result(30)
     made = source(broker, topic)
     made.require_readable({"topics": {topic: {"0": 50}}, "listed_ms": 0}, ())
-    with pytest.raises(SourceChangedError, match="partition 0 begins at offset 50, and the checkpoint continues at 49"):
+    with pytest.raises(SourceChangedError, match="partition 0 begins at offset 50, but the checkpoint continues at 49"):
         made.require_readable({"topics": {topic: {"0": 49}}, "listed_ms": 0}, ())
 
 
@@ -145,8 +145,8 @@ def test_messages_behind_an_open_transaction_are_reported(
         caplog.clear()
         assert ids(source(broker, topic, **more)) == [0, 1, 2]
         assert [message.partition("topic ")[2] for message in caplog.messages] == [
-            f"{topic}, partition 1: a producer has had an open transaction since offset 3. The job ends there and does "
-            "not read the offsets up to 8. Run it again when the transaction has ended"
+            f"{topic}, partition 1: a producer has had an open transaction since offset 3. The job ends at this "
+            "offset and does not read the offsets up to 8. Run the job again when the transaction has ended"
         ]
     streaming = source(broker, topic)
     streaming.run_in(streaming=True)

@@ -216,7 +216,7 @@ def test_kafka_sends_messages_as_they_are() -> None:
     assert sent == ("s1.shop.people", -1, b'{"id":1}', made.rows["value"][0].as_py().encode())
     assert tombstone == ("s1.shop.people", -1, b'{"id":1}', None)
     assert kafka(assigned=("nothing", ""), partitions={"s1.shop.people": 3}).messages(made)[1][1] == 1
-    with pytest.raises(SinkError, match="exactly the string columns topic, key and value, but those of shop"):
+    with pytest.raises(SinkError, match="exactly the string columns topic, key and value, but the rows of shop"):
         evolve(encoder, topic_column=None).check(SCHEMA)
 
 

@@ -210,7 +210,7 @@ def test_the_message_says_which_row_to_insert_and_then_the_unit_is_committed(tar
     inserted: list[Image] = [(INSERT, ("a", 10), ("ten", None), NO_BIG)]
     with pytest.raises((CommitError, RowError)) as raised:
         apply(target, inserted, 5)
-    assert "to continue now" not in str(raised.value)
+    assert "To continue now" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", ["jdbc", "duckdb"])

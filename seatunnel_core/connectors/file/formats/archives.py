@@ -51,7 +51,7 @@ class Archived(SourceFormat):
         for member in self._members(file):
             if member.version.size:
                 return self._inner.infer(member)
-        raise SourceError(f"{file.version.path} has no non-empty member from which to infer the columns")
+        raise SourceError(f"{file.version.path} contains only empty members, so the columns cannot be inferred")
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
         members = [self._inner.found(member, 0, member.version.size) for member in self._members(file)]
@@ -76,8 +76,8 @@ class Archived(SourceFormat):
         file.check()
         if not is_read:
             context.note(
-                "are read from archives without a non-empty member; members whose name or folder starts "
-                "with . or _ are skipped",
+                "are read from archives that contain only empty or skipped members; members whose name or folder "
+                "starts with . or _ are skipped",
                 file.version.path,
                 rows=0,
             )
@@ -141,7 +141,7 @@ def _zip(content: BinaryIO, path: str) -> Iterator[tuple[str, IO[bytes]]]:
             if info.is_dir():
                 continue
             if info.flag_bits & 1:
-                raise _UnreadableError(f"its member {info.filename} is encrypted")
+                raise _UnreadableError(f"the member {info.filename} is encrypted")
             with archive.open(info) as member:
                 yield info.filename, member
 

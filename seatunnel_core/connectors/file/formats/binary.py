@@ -50,7 +50,7 @@ class Binary(SourceFormat):
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         if declared is not None and not declared.equals(COLUMNS):
-            raise SourceError(f"binary files have the columns {', '.join(COLUMNS.names)}: remove schema")
+            raise SourceError(f"binary files always have the columns {', '.join(COLUMNS.names)}; remove schema")
         return COLUMNS
 
     def pieces(
@@ -80,7 +80,7 @@ class Binary(SourceFormat):
             return int(self.options[opt.CHUNK_SIZE])
         if version.size > _MOST_BYTES:
             raise SourceError(
-                f"{version.path} has {version.size} bytes, but a row can have less than 2 GiB; remove "
+                f"{version.path} has {version.size} bytes, but a row must be smaller than 2 GiB; remove "
                 "binary_complete_file_mode"
             )
         return max(version.size, 1)
@@ -100,9 +100,10 @@ class BinaryFileWriter(FileWriter):
             found = columns.field(column.name).type if column.name in columns.names else None
             if found != column.type:
                 raise SinkError(
-                    "binary files are written from the columns data bytes, relativePath string and partIndex "
-                    f"bigint, but {column.name} is {'missing' if found is None else f'a {type_name(found)}'}: "
-                    "read the files with file_format_type = binary"
+                    "binary files are written from the columns data (bytes), relativePath (string) and partIndex "
+                    f"(bigint), but the column {column.name} is "
+                    f"{'missing' if found is None else f'a {type_name(found)}'}; read the files with "
+                    "file_format_type = binary"
                 )
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -159,8 +160,9 @@ class BinarySinkWriter(SinkWriter):
         if part != copy.parts or data is None or copy.finished:
             found = "data is null" if data is None else f"partIndex is {part}, expected {copy.expected}"
             raise RowError(
-                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive once and in order: use "
-                "no transform that removes or reorders them, and no two files with the same relativePath"
+                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive once and in order. "
+                "Do not use a transform that removes or reorders rows, and do not write two files with the same "
+                "relativePath"
             )
         copy.output.stream.write(data)
         copy.parts += 1
@@ -171,8 +173,8 @@ class BinarySinkWriter(SinkWriter):
         final = self._target.path("", name)
         if self._target.files.exists(final):
             raise SinkError(
-                f"{self._target.who}: {final} exists, and binary files keep their names; move it, or set "
-                "data_save_mode = DROP_DATA"
+                f"{self._target.who}: {final} already exists, and binary files keep their names; move the existing "
+                "file, or set data_save_mode = DROP_DATA"
             )
         staged = f"{self._unique}-{len(self._files)}"
         output = self._target.stage(self._epoch, staged, *os.path.split(name))
@@ -187,7 +189,7 @@ class BinarySinkWriter(SinkWriter):
         if {"", ".", ".."}.intersection(parts) or STAGING in parts[:1] or "\0" in (path or ""):
             raise RowError(f"{self._target.who}, column 'relativePath': {path!r} is not a path below the target")
         if max(len(part.encode()) for part in parts) > _LONGEST_NAME:
-            problem = f"{path!r} has a name of more than {_LONGEST_NAME} bytes; shorten it"
+            problem = f"{path!r} contains a name of more than {_LONGEST_NAME} bytes; shorten the name"
             raise RowError(f"{self._target.who}, column 'relativePath': {problem}")
         return "/".join(parts)
 

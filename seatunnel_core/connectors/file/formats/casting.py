@@ -75,7 +75,9 @@ def _entries(maps: pa.MapArray) -> list[pa.Array]:
 
 def _require_same_values(found: pa.Array, made: pa.Array) -> None:
     if _counts(found.type, made.type) and found.null_count < len(found):
-        raise ValueError("the unit of the numbers is unknown; read them as they are, and convert them with Sql")
+        raise ValueError(
+            "the unit of the numbers is unknown; read the column as numbers, and convert it with the Sql transform"
+        )
     try:
         if of.is_floating(found.type) and of.is_decimal(made.type):
             same = pc.equal(found.cast(pa.string()).cast(made.type), made)

@@ -39,7 +39,7 @@ def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
             text = decoder.decode(piece, not len(piece))
         except UnicodeError:  # UTF-16 and UTF-32 without a byte-order mark.
             raise SourceError(
-                f"{path}: it has no byte-order mark; set encoding = {encoding}LE or {encoding}BE"
+                f"{path}: the file has no byte-order mark; set encoding = {encoding}LE or {encoding}BE"
             ) from None
         return text.encode("utf-8", "surrogateescape")
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INFERRED = (
-    "without losing digits, although this type was inferred from the beginnings of the files; declare the type of "
-    "the column, for example schema { columns = [ { name = zip, type = string } ] }"
+    ", the type inferred from the beginnings of the files, or would lose digits; declare the type of the column, "
+    "for example schema { columns = [ { name = zip, type = string } ] }"
 )
 """Last part of messages about inferred types, such as ``'01067' is not a bigint, …``."""
 

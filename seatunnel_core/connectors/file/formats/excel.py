@@ -204,8 +204,8 @@ class ExcelFileWriter(FileWriter):
         name = style.sheet_name
         if not 1 <= len(name) <= 31 or set(name) & set("[]:*?/\\") or name.startswith("'") or name.endswith("'"):
             raise UsageError(
-                f"option 'sheet_name': {name!r} is not allowed: a sheet name must have 1 to 31 characters, none of "
-                "them []:*?/\\"
+                f"option 'sheet_name': {name!r} is not allowed: a sheet name must have 1 to 31 characters, and must "
+                "not contain any of []:*?/\\"
             )
 
     @classmethod

@@ -93,7 +93,7 @@ def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
     from cramjam import DecompressionError, snappy
 
     if _exactly(stream, len(_SNAPPY)) != _SNAPPY:
-        raise OSError("damaged: not in the framing format of Snappy")
+        raise OSError("damaged: the content is not in the framing format of Snappy")
     while head := stream.read(4):
         body = _exactly(stream, int.from_bytes(head[1:].ljust(3, b"\xff"), "little"))
         try:
@@ -110,7 +110,7 @@ def _unpack_lzo(stream: pa.NativeFile) -> Iterator[bytes]:
     magic = _exactly(stream, len(_LZOP))
     while magic:
         if magic != _LZOP:
-            raise OSError("damaged: not written by lzop")
+            raise OSError("damaged: the file was not written by lzop")
         yield from _lzo_blocks(stream, _lzo_flags(stream))
         magic = stream.read(len(_LZOP))
 
@@ -146,7 +146,7 @@ def _lzo_blocks(stream: pa.NativeFile, flags: int) -> Iterator[bytes]:
         except LZOError as error:
             raise OSError(f"damaged: {error}") from error
         if len(block) != size or [check(block) for check in sums] != expected:
-            raise OSError("damaged: wrong checksum of a block")
+            raise OSError("damaged: a block has the wrong checksum")
         yield block
 
 

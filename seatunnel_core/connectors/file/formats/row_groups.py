@@ -91,8 +91,8 @@ class RowGroups(SourceFormat):
         for column in columns:
             if pa.types.is_duration(column.type):
                 raise SourceError(
-                    f"{file.version.path}: column {column.name!r} has durations ({column.type}), which no type "
-                    "supports; declare the columns in schema, with bigint for this one"
+                    f"{file.version.path}: column {column.name!r} contains durations ({column.type}), which no type "
+                    "supports; declare the columns in schema, with the type bigint for this column"
                 )
         return columns
 
@@ -104,7 +104,7 @@ class RowGroups(SourceFormat):
         try:
             return self.footer(opened)
         except (pa.ArrowException, OSError) as error:
-            raise SourceError(f"{file.version.path} has columns that cannot be read: {error}") from error
+            raise SourceError(f"the columns of {file.version.path} cannot be read: {error}") from error
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
@@ -115,7 +115,9 @@ class RowGroups(SourceFormat):
             wanted = self.present(wanted, footer.columns.names, f"{file.version.path} has no column")
             known = range(len(footer.groups))
             if not all(type(group) is int and group in known for group in groups):
-                raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")
+                raise StoredValueError(
+                    f"'groups' must contain only numbers of the {len(known)} {self.group}s of the file"
+                )
             try:
                 for placed in self.batches(opened, groups, wanted.names):
                     for what, first, count in placed.losses:

@@ -145,7 +145,7 @@ class DeclaredFormat(SourceFormat):
         return declared
 
     def infer(self, file: OpenFile) -> pa.Schema:
-        raise SourceError(f"{file.version.path}: the columns of {self.name} are declared in schema")
+        raise SourceError(f"{file.version.path}: the columns of {self.name} must be declared in schema")
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:

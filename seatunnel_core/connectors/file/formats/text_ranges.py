@@ -257,7 +257,7 @@ class Text(TextRanges):
         if start >= end and self.dialect.seekable:
             return iter(())
         names = header if header is not None else columns.names
-        present = self.present(wanted, names, f"{file.version.path}: its header has no column")
+        present = self.present(wanted, names, f"{file.version.path}: the header has no column")
         reader = DelimitedReader(
             dialect=self.dialect,
             names=tuple(names),
@@ -286,8 +286,9 @@ class Csv(Text):
         if not seems_header(self._beginning(file, start, HEADER_BYTES), self.dialect):
             return ""
         return (
-            f"{file.version.path}, line 1: read as a row, but it may contain the column names, as it has "
-            f"texts where other lines have numbers or dates. If it does, set {self.header_option}"
+            f"{file.version.path}, line 1: the line is read as a row, but it may contain the column names, because "
+            "it has text where other lines have numbers or dates. If it contains the column names, set "
+            f"{self.header_option}"
         )
 
     def _without_schema(self) -> pa.Schema | None:

@@ -31,8 +31,8 @@ PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
 
 _OTHER_ENCODING = (
-    ". If this is not the declared encoding, or UTF-8 if none is declared, set the actual one, for "
-    "example encoding = ISO-8859-1"
+    ". If the file is not in its declared encoding (UTF-8 by default), set the actual encoding, for example "
+    "encoding = ISO-8859-1"
 )
 _NIL = "xsi:nil"
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
@@ -53,7 +53,7 @@ class Xml(DeclaredFormat):
         self._dialect.check()
         self.task_modules = modules(self._dialect.compression)
         if not options[opt.XML_ROW_TAG]:
-            raise UsageError("option 'xml_row_tag': required for xml: the name of the element that is a row")
+            raise UsageError("option 'xml_row_tag': required for xml; set it to the name of the element that is a row")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
@@ -99,7 +99,7 @@ def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) 
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
-            context.note(f"have the element <{name}> more than once; the last one is used, as in SeaTunnel", where)
+            context.note(f"contain the element <{name}> more than once; the last one is used, as in SeaTunnel", where)
             value = value[-1]
         found[name] = value
     return found
@@ -188,7 +188,8 @@ class _Rows:
 
     def _refuse(self, *_: object) -> int:
         raise ValueError(
-            "it declares an entity, which is not supported: it could refer to another file, or expand without limit"
+            "the file declares an entity, which is not supported, because an entity could refer to another file, "
+            "or expand without limit"
         )
 
 
@@ -244,7 +245,7 @@ def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
             raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
         if bad := _HIDDEN.search(text):
             raise RowError(
-                f"column {column.name!r}: {text[:60]!r} has the character {bad[0]!a}, which XML cannot represent",
+                f"column {column.name!r}: {text[:60]!r} contains the character {bad[0]!a}, which XML cannot represent",
                 column=column.name,
             )
         if value is None:

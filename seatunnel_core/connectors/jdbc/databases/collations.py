@@ -64,8 +64,9 @@ def report_merged(
         how = ", ".join(f"{name}: {collation}" for name, collation in merging.items())
         _log.warning(
             "the sink Jdbc: %s of the table %s merged into a row with a different key, because the collation "
-            "treats the keys as equal (%s): the table has fewer rows than were committed, by this number. Use a binary "
-            "collation without padding for the key: utf8mb4_0900_bin of MySQL, utf8mb4_nopad_bin of MariaDB",
+            "treats the two keys as equal (%s). The table therefore contains that many rows fewer than were "
+            "committed. Use a binary collation without padding for the key: utf8mb4_0900_bin in MySQL, "
+            "utf8mb4_nopad_bin in MariaDB",
             pick(merged, "row"),
             dialect.table_name(tuple(path)),
             how,

@@ -62,8 +62,8 @@ class DuckDB(Dialect):
     }
     plain_order: ClassVar[str] = "text"
     not_written = (
-        "only one process at a time may open a DuckDB file for writing, but tasks run in several; use the sink "
-        "DuckDB, which stages rows and loads them in the driver"
+        "only one process at a time can open a DuckDB file for writing, but tasks run in several processes; use "
+        "the sink DuckDB, which stages rows and loads them in the driver"
     )
 
     def open(self, kind: str) -> Any:
@@ -76,7 +76,7 @@ class DuckDB(Dialect):
 
     def require(self) -> None:
         if not Path(self.address.database).exists():
-            raise SourceError(f"there is no file {self.address.database}")
+            raise SourceError(f"the file {self.address.database} does not exist")
 
     def alive(self, connection: Any) -> bool:
         """Begin a transaction; return False if this fails."""

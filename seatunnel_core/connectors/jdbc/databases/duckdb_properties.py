@@ -14,7 +14,7 @@ _IDLE = frozenset(
 
 _INSTEAD = {
     "access_mode": "a source always opens the file read-only",
-    "TimeZone": "write timezone('Europe/Berlin', column) in query, for example: the session uses UTC",
+    "TimeZone": "the session uses UTC; to convert a column, write timezone('Europe/Berlin', column) in query",
     "session_init_sql_file": "write settings as properties, and other statements into query",
 }
 

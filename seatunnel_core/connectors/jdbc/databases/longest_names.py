@@ -18,6 +18,7 @@ def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:
     for what, name in [("table", table), *(("column", name) for name in columns)] if most else ():
         if measure(name) > most:
             raise SinkError(
-                f"the name of the {what} {name!r} has {measure(name)} {unit}, but {dialect.address.kind} allows "
-                f"{most}; shorten it, for example with {'FieldRename' if what == 'column' else 'the option table'}"
+                f"the name of the {what} {name!r} has {measure(name)} {unit}, but {dialect.address.kind} allows at "
+                f"most {most}; shorten it, for example with "
+                f"{'FieldRename' if what == 'column' else 'the option table'}"
             )

@@ -319,8 +319,8 @@ class MySQL(Dialect):
             if len(before) + len(row) >= packet:
                 # The server would close the connection while the statement is sent, often before its error arrives.
                 raise ValueError(
-                    f"row {number} of a batch takes {len(row):,} bytes, but the server accepts statements of at most "
-                    f"{packet:,}; increase max_allowed_packet on the server"
+                    f"row {number} of a batch takes {len(row):,} bytes, but the server accepts statements of at "
+                    f"most {packet:,} bytes; increase max_allowed_packet on the server"
                 )
             if parts and size + len(row) >= min(most, _STATEMENT_BYTES):
                 cursor.execute(before + b",".join(parts))

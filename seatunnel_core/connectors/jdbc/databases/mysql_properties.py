@@ -62,8 +62,8 @@ _AS_BY_DEFAULT = {
 """Property values that are always in effect."""
 
 _ISOLATION = (
-    "set sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "
-    "sessions have READ-COMMITTED"
+    "set sessionVariables=transaction_isolation='REPEATABLE-READ', for example (tx_isolation before MariaDB 11.1); "
+    "the default of a session is READ-COMMITTED"
 )
 _INSTEAD = {
     "tinyInt1isBit": "set the option int_type_narrowing = false to read tinyint(1) as a number",
@@ -80,19 +80,19 @@ _INSTEAD = {
     "connectionCollation": "set sessionVariables=collation_connection=NAME",
     "initSQL": "set sessionVariables=NAME=VALUE for variables of the session",
     "createDatabaseIfNotExist": "create the database before the job runs",
-    "verifyServerCertificate": "set sslMode=VERIFY_CA, and ssl_ca to a PEM file",
-    "trustServerCertificate": "set sslMode=VERIFY_IDENTITY, and ssl_ca to a PEM file",
+    "verifyServerCertificate": "set sslMode=VERIFY_CA, and set ssl_ca to a PEM file",
+    "trustServerCertificate": "set sslMode=VERIFY_IDENTITY, and set ssl_ca to a PEM file",
     "disableSslHostnameVerification": "write sslMode=VERIFY_CA",
-    "trustCertificateKeyStoreUrl": "set ssl_ca to a PEM file (keytool -exportcert -rfc)",
-    "trustStore": "set ssl_ca to a PEM file (keytool -exportcert -rfc)",
-    "serverSslCert": "set sslMode=VERIFY_CA, and ssl_ca to a PEM file",
-    "clientCertificateKeyStoreUrl": "set ssl_cert and ssl_key to PEM files (openssl pkcs12)",
-    "keyStore": "set ssl_cert and ssl_key to PEM files (openssl pkcs12)",
+    "trustCertificateKeyStoreUrl": "set ssl_ca to a PEM file (exported with keytool -exportcert -rfc)",
+    "trustStore": "set ssl_ca to a PEM file (exported with keytool -exportcert -rfc)",
+    "serverSslCert": "set sslMode=VERIFY_CA, and set ssl_ca to a PEM file",
+    "clientCertificateKeyStoreUrl": "set ssl_cert and ssl_key to PEM files (exported with openssl pkcs12)",
+    "keyStore": "set ssl_cert and ssl_key to PEM files (exported with openssl pkcs12)",
     "user": "set the option user",
     "password": "set the option password",
     "databaseTerm": 'set table_path = "database.table"',
     "sendFractionalSeconds": "round the timestamps with the Sql transform",
-    "readOnly": "use a user with read permission only",
+    "readOnly": "use a user with only read permission",
     "maxRows": "write LIMIT in query",
     "defaultTransactionIsolation": _ISOLATION,
     "transactionIsolation": _ISOLATION,

@@ -90,7 +90,11 @@ ORDERS: dict[str, Order] = {
         description="by local time, where one hour occurs twice a year unless url has serverTimezone=UTC",
     ),
     "seconds": Order(
-        by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, description="by their seconds"
+        by="TIME_TO_SEC({})",
+        shown="TIME_TO_SEC({})",
+        literal=number,
+        key=Decimal,
+        description="by the number of seconds",
     ),
     "binary": Order(shown="HEX({})", literal=hexadecimal, key=bytes.fromhex),
     "bytes": Order(

@@ -247,7 +247,7 @@ class PostgreSQL(Dialect):
         if of.is_list(arrow) or of.is_large_list(arrow):
             if of.is_nested(arrow.value_type):
                 raise TypeError(
-                    "its arrays cannot contain nested values; convert the inner value to a string, such as JSON"
+                    "PostgreSQL arrays cannot contain nested values; convert the inner value to a string, such as JSON"
                 )
             return sa.ARRAY(self.column_type(arrow.value_type))
         return column_type(arrow)
@@ -331,7 +331,10 @@ class PostgreSQL(Dialect):
     def message_of(self, error: BaseException) -> str:
         if _NO_COPY not in str(error):
             return super().message_of(error)
-        return "it is a view, and COPY cannot write to views; set is_exactly_once = true to insert the rows with INSERT"
+        return (
+            "the target is a view, and COPY cannot write to views; set is_exactly_once = true to insert the rows with "
+            "INSERT"
+        )
 
     def may_pass(self, error: BaseException) -> bool:
         import psycopg

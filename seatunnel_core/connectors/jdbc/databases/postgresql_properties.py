@@ -55,7 +55,7 @@ _IDLE = frozenset(
     ]
 )
 
-_CERTIFICATES = "set sslmode=verify-full, and sslrootcert to a PEM file (keytool -exportcert -rfc)"
+_CERTIFICATES = "set sslmode=verify-full, and set sslrootcert to a PEM file (exported with keytool -exportcert -rfc)"
 
 PROPERTIES = KnownProperties(
     database="PostgreSQL",
@@ -71,12 +71,14 @@ PROPERTIES = KnownProperties(
         "readOnly": "set options=-c default_transaction_read_only=on",
         "client_encoding": "strings are sent as UTF-8, and the server converts them to the encoding of the database",
         "replication": "use a source for changes, such as Kafka with Debezium; Jdbc reads only tables",
-        "sslfactory": "set sslmode=require to encrypt without a check of the certificate (NonValidatingFactory), or "
-        "sslmode=verify-full, and sslrootcert to a PEM file",
+        "sslfactory": (
+            "set sslmode=require to encrypt without verifying the certificate, as NonValidatingFactory does; to verify "
+            "it, set sslmode=verify-full, and set sslrootcert to a PEM file"
+        ),
         "sslfactoryarg": _CERTIFICATES,
         "sslhostnameverifier": "set sslmode=verify-ca to check the certificate but not the host name",
         "sslpasswordcallback": "write sslpassword",
-        "authenticationPluginClassName": "set the option password, or passfile",
+        "authenticationPluginClassName": "set the option password, or the property passfile",
         "localSocketAddress": "the operating system chooses the local address; set a route there",
         "defaultTransactionIsolation": "set options=-c default_transaction_isolation=serializable, for example",
         "host": "set the host in url",

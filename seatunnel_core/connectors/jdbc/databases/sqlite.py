@@ -85,7 +85,7 @@ class SQLite(Dialect):
     def require(self) -> None:
         path = self.address.database
         if path != ":memory:" and not Path(path).exists():
-            raise SourceError(f"there is no file {path}; SQLite would create an empty one")
+            raise SourceError(f"the file {path} does not exist; SQLite would create an empty file")
 
     # -- names and strings ----------------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class SQLite(Dialect):
     def column_type(self, arrow: pa.DataType) -> Any:
         """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for time zones."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
-            raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
+            raise TypeError("SQLite has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:

@@ -14,7 +14,7 @@ _WORDS = {
 _NUMBERS = frozenset({"busy_timeout", "journal_size_limit", "max_page_count", "mmap_size", "page_size"})
 _PRAGMAS = _NUMBERS | _WORDS.keys()
 
-_DATES = "dates and times are written as texts; write strftime('%s', column) in query for numbers"
+_DATES = "dates and times are written as text; write strftime('%s', column) in query for numbers"
 
 PROPERTIES = KnownProperties(
     database="SQLite",
@@ -42,8 +42,8 @@ PROPERTIES = KnownProperties(
         "date_precision": _DATES,
         "enable_load_extension": "extensions are not loaded; call their functions in the Python transform",
         "encoding": "create the database with PRAGMA encoding before the job runs; the encoding is permanent",
-        "locking_mode": "tasks and driver share the file, so its locking mode is NORMAL",
-        "open_mode": "a source never writes; a sink opens the file to write",
+        "locking_mode": "the tasks and the driver share the file, so its locking mode is always NORMAL",
+        "open_mode": "a source never writes; a sink opens the file for writing",
         "hexkey_mode": "encrypted files cannot be opened; decrypt a copy before the job runs",
         "key": "encrypted files cannot be opened; decrypt a copy before the job runs",
         "incremental_vacuum": "run VACUUM after the job",

@@ -125,30 +125,30 @@ def _bytes(value: Any) -> bytes:
 def _moment(value: Any) -> datetime:
     """Parse a date or time in the format of SQLite's functions; reject numbers, because their unit is unknown."""
     if not isinstance(value, str):
-        raise ValueError("it is a number without a known unit, expected the text of a date and time")
+        raise ValueError("it is a number in an unknown unit; expected a date and time as text")
     found = datetime.fromisoformat(value.strip())
     if found.utcoffset():
         raise ValueError("it has a time zone other than UTC")
     if _TOO_FINE.search(value):
-        raise ValueError("it has digits below a microsecond")
+        raise ValueError("it is more precise than a microsecond")
     return found.replace(tzinfo=None)
 
 
 def _date(value: Any) -> date:
     found = _moment(value)
     if found.time() != time():
-        raise ValueError("it has a time after the date")
+        raise ValueError("it contains a time after the date")
     return found.date()
 
 
 def _time(value: Any) -> time:
     if not isinstance(value, str):
-        raise ValueError("it is not the text of a time")
+        raise ValueError("it is not text; expected a time as text")
     found = time.fromisoformat(value)
     if found.tzinfo is not None:
         raise ValueError("it contains a time zone")
     if _TOO_FINE.search(value):
-        raise ValueError("it has digits below a microsecond")
+        raise ValueError("it is more precise than a microsecond")
     return found
 
 
@@ -192,7 +192,9 @@ def _kept_number(value: Decimal) -> int | str:
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:
-        raise ValueError(f"SQLite keeps {_EXACT_DIGITS} digits of it in such a column; declare the column as TEXT")
+        raise ValueError(
+            f"SQLite would keep only {_EXACT_DIGITS} digits of the number in this column; declare the column as TEXT"
+        )
     return str(value)
 
 

@@ -25,4 +25,6 @@ def require_windows(address: Address, instead: str) -> None:
     """Raise ``SinkError``, suggesting ``instead``, if the server has no window functions."""
     version = _without.get((address.host, address.port))
     if version is not None:
-        raise SinkError(f"MySQL {version} has no window functions, which this sink requires here; {instead}")
+        raise SinkError(
+            f"MySQL {version} has no window functions, which the sink requires with these options; {instead}"
+        )

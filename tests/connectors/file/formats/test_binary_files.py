@@ -56,7 +56,7 @@ def test_a_row_may_hold_a_whole_file(tmp_path: Path) -> None:
     assert [[(row["data"], row["partIndex"]) for row in rows] for rows in found] == [[(b"0123456789", 0)], [(b"", 0)]]
     with open(tmp_path / "large", "wb") as file:
         file.truncate(2**31)
-    with pytest.raises(SourceError, match=r"/large has 2147483648 bytes, but a row can have less than 2 GiB; remove"):
+    with pytest.raises(SourceError, match=r"/large has 2147483648 bytes, but a row must be smaller than 2 GiB; remove"):
         plan(made)
 
 
@@ -85,7 +85,7 @@ def test_a_piece_that_is_missing_is_an_error(tmp_path: Path) -> None:
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(SinkError, match="/a exists, and binary files keep their names; move it"):
+    with pytest.raises(SinkError, match="/a already exists, and binary files keep their names; move the existing"):
         stage(sink(tmp_path), SCHEMA, [pieces((b"new", "a", 0))], place())
     dropping = sink(tmp_path, data_save_mode="DROP_DATA")
     dropping.apply_save_mode(sink_place(place()))
@@ -95,9 +95,9 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 def test_other_columns_are_refused_before_data_moves(tmp_path: Path) -> None:
     columns = pa.schema([("data", pa.string()), ("relativePath", pa.string())])
-    with pytest.raises(SinkError, match=r"data is a string: read the files with file_format_type = binary"):
+    with pytest.raises(SinkError, match=r"the column data is a string; read the files with file_format_type = binary"):
         sink(tmp_path).check_schema(TableSchema(table="default", columns=columns))
-    with pytest.raises(SourceError, match="binary files have the columns data, relativePath, partIndex"):
+    with pytest.raises(SourceError, match="binary files always have the columns data, relativePath, partIndex"):
         source(tmp_path, schema={"fields": {"id": "int"}})
     with pytest.raises(UsageError, match="binary_chunk_size"):
         source(tmp_path, binary_chunk_size=0)

@@ -62,10 +62,10 @@ def test_the_option_for_another_encoding_is_named(tmp_path: Path, format: str, c
 def test_so_it_is_for_headers_and_xml_and_inferred_columns(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"id,n\xe4me\n1,a\n")
-    with pytest.raises(SourceError, match=r"/a: its header line has bytes .* set .* encoding ="):
+    with pytest.raises(SourceError, match=r"/a: the header line has bytes .* set .* encoding ="):
         of(path, file_format_type="csv", csv_use_header_line=True)
     path.write_bytes(b'"id","n\xe4me"\n1,a\n')
-    with pytest.raises(SourceError, match=r"/a: its header line has bytes .* set .* encoding ="):
+    with pytest.raises(SourceError, match=r"/a: the header line has bytes .* set .* encoding ="):
         of(path, file_format_type="csv", csv_use_header_line=True)
     path.write_bytes(b"<a><row><id>1</id><name>K\xefn</name></row></a>")
     with pytest.raises(RowError, match=r"/a, line 1: invalid XML: .* set .* encoding = "):
@@ -81,6 +81,8 @@ def test_so_it_is_for_headers_and_xml_and_inferred_columns(tmp_path: Path) -> No
 
 def test_utf_16_without_a_mark_asks_for_the_order_of_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("1,a\n".encode("utf-16-be"))
-    with pytest.raises(SourceError, match=r"a\.csv: it has no byte-order mark; set encoding = UTF-16LE or UTF-16BE"):
+    with pytest.raises(
+        SourceError, match=r"a\.csv: the file has no byte-order mark; set encoding = UTF-16LE or UTF-16BE"
+    ):
         of(tmp_path, file_format_type="csv", encoding="UTF-16")
     assert of(tmp_path, file_format_type="csv", encoding="UTF-16BE") == [{"id": 1, "name": "a"}]

@@ -84,7 +84,7 @@ def test_control_characters_are_values_like_others(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("\n".join(lines) + "\n")
     skipped = Skipped(fail=False)
     assert rows(source(tmp_path / "a", "||"), skipped=skipped) == [(1, CONTROL[:half], "a"), (2, CONTROL[half:], "b")]
-    assert "line 3: it contains every control character" in skipped.errors[0]
+    assert "line 3: the text contains every control character" in skipped.errors[0]
 
 
 TYPES = {"id": "bigint", "one": "string", "at": "timestamp"}

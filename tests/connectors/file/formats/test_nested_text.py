@@ -106,7 +106,7 @@ def test_values_that_do_not_fit_are_errors_of_their_line(format: str, tmp_path: 
 
 @FORMATS
 def test_a_part_with_a_separator_in_it_is_an_error_of_its_row(format: str, tmp_path: Path) -> None:
-    with pytest.raises(RowError, match=r"column 'v': 'a\\x03b' has one of the characters U\+0002 to U\+0007"):
+    with pytest.raises(RowError, match=r"column 'v': 'a\\x03b' contains one of the characters U\+0002 to U\+0007"):
         local_files.write(tmp_path, {"v": "array<string>"}, [{"v": ["a\x03b"]}], file_format_type=format)
 
 
@@ -114,8 +114,8 @@ def test_a_part_with_a_separator_in_it_is_an_error_of_its_row(format: str, tmp_p
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ("float_vector(2)", "it has vectors"),
-        ("map<string, row<v = binary_vector(8)>>", "it has vectors"),
+        ("float_vector(2)", "it contains vectors"),
+        ("map<string, row<v = binary_vector(8)>>", "it contains vectors"),
         ("map<string, map<string, map<string, array<int>>>>", "it is nested more than 6 times"),
     ],
 )

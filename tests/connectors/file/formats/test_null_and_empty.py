@@ -56,7 +56,7 @@ def test_text_is_as_with_seatunnel_when_nothing_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "text"])
 def test_a_value_that_is_written_as_null_is_refused(tmp_path: Path, format: str) -> None:
-    with pytest.raises(RowError, match=r"column 'n': '7' is the string for null"):
+    with pytest.raises(RowError, match=r"column 'n': the value '7' would be read as null"):
         write(tmp_path, TYPES, [{"a": "x", "n": 7}], file_format_type=format, null_format="7")
 
 

@@ -206,6 +206,8 @@ def test_a_library_that_ends_is_reported_and_started_again(tmp_path: Path, monke
     process.hang_up()
     with monkeypatch.context() as broken:
         broken.setattr(process, "_PROGRAM", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-        with pytest.raises(SourceError, match=r"a\.orc is not .*: the library that reads it ended with signal 11"):
+        with pytest.raises(
+            SourceError, match=r"a\.orc is not .*: the process that reads the file ended with signal 11"
+        ):
             plan(source(tmp_path))
     assert read(source(tmp_path)) == [{"id": 1}]

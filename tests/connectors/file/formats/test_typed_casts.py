@@ -133,7 +133,7 @@ def test_types_of_arrow_alone_reach_every_sink(
 def test_spans_of_time_have_no_type(tmp_path: Path) -> None:
     """They became their number in csv, and an ``AttributeError`` in Excel."""
     pq.write_table(pa.table({"v": pa.array([7], pa.duration("us"))}), tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match=r"column 'v' has durations .* with bigint for this one"):
+    with pytest.raises(SourceError, match=r"column 'v' contains durations .* with the type bigint for this column"):
         values(tmp_path)
 
 

@@ -71,7 +71,7 @@ def test_an_element_more_than_once_is_an_array_or_its_last_value_and_no_other_el
         *((2, ["a", "[b]"]), (None, ["a, b"]), (None, ["c", "d"]), (None, None)),
     ]
     (note,) = noted.notes
-    assert note[0].startswith("have the element <id> more than once; the last one is used")
+    assert note[0].startswith("contain the element <id> more than once; the last one is used")
     assert note[1].endswith("a.xml, line 1, element <row>")
     numbers = {"fields": {"tag": "array<int>"}}
     assert of(tmp_path, "<all><row><tag>1</tag><tag>2</tag></row></all>", schema=numbers) == [([1, 2],)]
@@ -121,7 +121,7 @@ def test_encodings(tmp_path: Path, encoding: str, declared: bool) -> None:
 )
 def test_entities_are_refused(tmp_path: Path, declaration: str) -> None:
     text = f"<!DOCTYPE all [{declaration}]>\n<all><row><name>&a;</name></row></all>"
-    with pytest.raises(RowError, match=r"a\.xml, line 1: invalid XML: it declares an entity"):
+    with pytest.raises(RowError, match=r"a\.xml, line 1: invalid XML: the file declares an entity"):
         of(tmp_path, text, Skipped(fail=False))
 
 
@@ -175,5 +175,7 @@ def test_what_is_missing_is_said_before_data_moves(tmp_path: Path) -> None:
 
 
 def test_a_character_that_xml_cannot_hold_is_an_error_of_its_row(tmp_path: Path) -> None:
-    with pytest.raises(RowError, match=r"column 'v': 'a\\x01' has the character '\\x01', which XML cannot represent"):
+    with pytest.raises(
+        RowError, match=r"column 'v': 'a\\x01' contains the character '\\x01', which XML cannot represent"
+    ):
         write(tmp_path, {"v": "string"}, [{"v": "a\x01"}])

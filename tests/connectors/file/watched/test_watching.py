@@ -132,7 +132,8 @@ class TestAfterwards:
         look = watched.look(changed)
         assert look.taken == ()
         assert look.warnings == (
-            "changed after they were read, and are not read again: /d/a, /d/b. Write new rows into new files",
+            "these files changed after they were read, and are not read again: /d/a, /d/b. "
+            "Write new rows into new files",
         )
         assert [watched.look(changed).warnings for _ in range(2)] == [(), ()]
 

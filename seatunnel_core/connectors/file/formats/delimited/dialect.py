@@ -139,7 +139,7 @@ class Dialect:
         for sign in _STAND_INS:
             if sign.encode() not in text:
                 return self.with_delimiter(text, sign.encode()), evolve(self, delimiter=sign, pattern="")
-        raise pa.ArrowInvalid("it contains every control character, so none is free to replace the field delimiter")
+        raise pa.ArrowInvalid("the text contains every control character, so none can replace the field delimiter")
 
     def with_delimiter(self, text: bytes, sign: bytes) -> bytes:
         """Replace each delimiter in whole lines with ``sign``."""
@@ -214,13 +214,13 @@ class Dialect:
         try:
             names = [value.strip() for value in self._values(line)]
         except UnicodeDecodeError as error:
-            raise SourceError(f"{path}: its header line {no_characters(self.encoding)}") from error
+            raise SourceError(f"{path}: the header line {no_characters(self.encoding)}") from error
         except pa.ArrowInvalid as error:
-            raise SourceError(f"{path}: its header line cannot be read: {error}") from error
+            raise SourceError(f"{path}: the header line cannot be read: {error}") from error
         doubled = repeated(names)
         if doubled:
             raise SourceError(
-                f"{path}: its header contains {', '.join(doubled)} more than once; rename them in the file, "
+                f"{path}: the header contains {', '.join(doubled)} more than once; rename the columns in the file, "
                 "or declare the columns in schema and skip the header: csv_use_header_line = false, "
                 f"skip_header_row_number = {self.skip_lines + 1}"
             )
@@ -261,11 +261,12 @@ def check_delimiter(delimiter: str, *, several: str = "") -> str:
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:
         raise SourceError(
-            f"field_delimiter {delimiter!r} must be characters such as ',' ';' or '\\t', without line breaks"
+            f"field_delimiter {delimiter!r} must consist of characters such as ',' ';' or '\\t', without line breaks"
         )
     if several and len(delimiter.encode()) != 1:
         raise SourceError(
-            f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'; for others set {several}"
+            f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'; for other delimiters "
+            f"set {several}"
         )
     return delimiter
 

@@ -37,7 +37,7 @@ def noting_names(
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(
-                f"have the column names as values; if files start with them, set {what_to_write}",
+                f"contain the column names as values; if the files start with a header line, set {what_to_write}",
                 f"{path}, line 1",
             )
         yield batch

@@ -24,7 +24,7 @@ def unfit(columns: pa.Schema) -> str | None:
         if levels is None or levels > len(SEPARATORS):
             return (
                 f"column {column.name!r} of type {type_name(column.type)}: "
-                f"{'it has vectors' if levels is None else f'it is nested more than {len(SEPARATORS)} times'}"
+                f"{'it contains vectors' if levels is None else f'it is nested more than {len(SEPARATORS)} times'}"
             )
     return None
 
@@ -97,14 +97,16 @@ def _text(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
         return SEPARATORS[level].join(_text(part, kind.value_type, forms, level + 1) for part in value)
     text = _plain(value, kind, forms)
     if any(sign in text for sign in SEPARATORS):
-        raise ValueError(f"{text[:60]!r} has one of the characters U+0002 to U+0007 that separate parts; use json")
+        raise ValueError(
+            f"{text[:60]!r} contains one of the characters U+0002 to U+0007, which separate nested values; use json"
+        )
     return text
 
 
 def _key(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
     text = _text(value, kind, forms, level)
     if not text:
-        raise ValueError("a map has an empty key, which could not be read back; use json")
+        raise ValueError("a map contains an empty key, which could not be read back; use json")
     return text
 
 

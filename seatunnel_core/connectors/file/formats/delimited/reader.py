@@ -103,7 +103,7 @@ class DelimitedReader:
                 yield text[:whole], None
             held = text[whole:]
             if len(held) > records.LONGEST_RECORD:
-                raise pa.ArrowInvalid("a line that is too long for memory")
+                raise pa.ArrowInvalid("a line is too long for the memory")
         if held:
             yield held, None
 
@@ -115,7 +115,7 @@ class DelimitedReader:
         """
         marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
-            raise pa.ArrowInvalid("an empty line marks no end")
+            raise pa.ArrowInvalid("in a file with one column, an empty line does not mark the end")
         if marked:
             marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
             pieces = itertools.chain(pieces, (marker,))
@@ -174,7 +174,7 @@ class DelimitedReader:
             elif is_number(column.type) and pa.types.is_string(array.type):
                 array = exactly(array, column.type) if self.inferred else finite(array, column.type)
             elif pa.types.is_floating(column.type) and pc.any(pc.is_inf(array)).as_py():
-                raise pa.ArrowInvalid("infinity, or a number that is too large")
+                raise pa.ArrowInvalid("the number is infinite or too large")
             elif array.type != column.type:
                 array = pc.cast(array, column.type)
             elif pa.types.is_binary(column.type) and not self.dialect.is_utf8:
@@ -239,10 +239,10 @@ class DelimitedReader:
     def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         try:
             if any(record.problem for record in trial):
-                raise pa.ArrowInvalid("a record that cannot be separated from the next one")
+                raise pa.ArrowInvalid("a record cannot be separated from the next one")
             batch = self._parse(b"".join(record.text for record in trial))
             if batch.num_rows != len(trial):
-                raise pa.ArrowInvalid("records were read as a different number of rows")
+                raise pa.ArrowInvalid("the number of rows differs from the number of records")
             yield batch
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             if len(trial) == 1:
@@ -344,7 +344,7 @@ class _Quoted(io.RawIOBase):
         text = self._held
         while not (whole := text[:size].rstrip(b"\r")):
             if len(text) >= size:
-                raise pa.ArrowInvalid(f"{size} carriage returns without another byte")
+                raise pa.ArrowInvalid(f"the text contains {size} consecutive carriage returns")
             more = next(self._pieces, None)
             if more is None:
                 whole = text

@@ -120,7 +120,9 @@ def _unquoted(column: pa.Field, array: pa.Array, style: FileStyle) -> pa.Array:
 
 def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
     if null and pc.any(pc.equal(texts, null)).as_py():
-        raise RowError(f"column {name!r}: {null!r} is the string for null; set another null_format", column=name)
+        raise RowError(
+            f"column {name!r}: the value {null!r} would be read as null; set another null_format", column=name
+        )
 
 
 @lru_cache(maxsize=16)
