@@ -97,7 +97,7 @@ def test_a_replica_identity_needs_the_columns_of_a_filter(tmp_path: Path) -> Non
     ("condition", "said"),
     [
         ("name = 'x'", "expected comparisons of a column with an integer"),
-        ("name = 1", "only integers are compared"),
+        ("name = 1", "only integers can be compared"),
         ("other = 1", "has no column 'other'"),
     ],
 )

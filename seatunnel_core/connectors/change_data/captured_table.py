@@ -61,9 +61,9 @@ def captured_table(
         found = evolve(found, table=evolve(table, primary_key=keys))
     if not found.schema().primary_key and not without_key:
         raise SourceError(
-            f"the table {reading.name} has no primary key, so its rows cannot be told apart in the log; add one, or "
-            f'write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns that '
-            "identify a row, or tables-without-key = capture to apply its changes to equal rows"
+            f"the table {reading.name} has no primary key, so its rows cannot be identified in the log; add a key, "
+            f'or write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns '
+            "that identify a row, or tables-without-key = capture, which applies changes to equal rows"
         )
     found = rules.selection(found)
     return _divided_by_key(found, None if configured is None else configured[CONFIGURED_SPLIT_COLUMN])

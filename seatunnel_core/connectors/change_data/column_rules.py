@@ -127,7 +127,7 @@ class ColumnRules:
         if missing:
             raise SourceError(
                 f"the table {found.reading.name}: the column {min(missing)} is part of the key and is not selected, "
-                "so rows cannot be told apart in the log; select it"
+                "so rows cannot be identified in the log; select the column"
             )
         found = evolve(found, columns=selected)
         row_filter = self.row_filter(found)
@@ -182,8 +182,8 @@ class ColumnRules:
         if removed and added:
             raise SourceChangedError(
                 f"the column {removed[0]} of {found.reading.name}, which has a mask, was removed, and {added[0]}, "
-                "which has none, was added. If this is the same column, its values would no longer be masked. Rename "
-                "it back, or start a new job with a mask for it"
+                "which has no mask, was added. If the column was renamed, its values would no longer be masked. "
+                f"Restore the former name, or start a new job with a mask for {added[0]}"
             )
 
     def shown(self, found: Found) -> Found:
@@ -230,8 +230,8 @@ class ColumnRules:
         for name in () if changes.complete else row_filter.columns:
             if not changes.arrived(changes.rows.schema.get_field_index(name)).all():
                 raise SourceError(
-                    f"table {found.reading.name}, {where}: the log does not contain the value of the column "
-                    f"{name!r} of a changed row, which the filter needs; {remedy}"
+                    f"table {found.reading.name}, {where}: the filter needs the column {name!r}, but the log does "
+                    f"not contain its value in a changed row; {remedy}"
                 )
         return row_filter.met(changes.rows, changes.misfits)
 
@@ -350,7 +350,7 @@ def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
             mask = SaltedHash(found[2])
         else:
             raise UsageError(
-                f"option 'debezium': {shown} is not supported; {INCLUDED}, {EXCLUDED}, column.mask.with.N.chars, "
-                "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT are"
+                f"option 'debezium': {shown} is not supported; use {INCLUDED}, {EXCLUDED}, "
+                "column.mask.with.N.chars, column.truncate.to.N.chars or column.mask.hash.v2.SHA-256.with.salt.SALT"
             )
         yield MaskRule(shown=shown, columns=_patterns(shown, written), mask=mask)

@@ -49,8 +49,8 @@ class Emission:
             for each in tables:
                 if not each.schema().primary_key:
                     raise SourceError(
-                        f"option 'format': COMPATIBLE_DEBEZIUM_JSON requires a key, and {each.reading.name} has none; "
-                        "add one, or remove format"
+                        f"option 'format': COMPATIBLE_DEBEZIUM_JSON requires a key, but {each.reading.name} has no "
+                        "key; add a primary key, or remove format"
                     )
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 

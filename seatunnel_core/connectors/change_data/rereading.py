@@ -123,16 +123,16 @@ def require_endless(rereads: Rereads, *, is_endless: bool) -> None:
     """Raise ``SourceError`` if a table is to be read again, but the options of the resumed job make it bounded."""
     if rereads and not is_endless:
         raise SourceError(
-            f"the job is reading the table {rereads[0].table} again, and would end before that is complete "
-            "(startup.mode = snapshot-only, or stop.mode): remove these options, resume the job, and stop it when the "
-            "table has been read"
+            f"the job is reading the table {rereads[0].table} again, and would end before the table has been read "
+            "(startup.mode = snapshot-only, or stop.mode): remove these options, resume the job, and stop it "
+            "afterwards"
         )
 
 
 def requested(rereads: Rereads, table: str) -> Rereads:
     """Add a table; raise ``UsageError`` if it is already being read again."""
     if any(each.table == table for each in rereads):
-        raise UsageError(f"the table {table} is already being read again; wait until that has ended")
+        raise UsageError(f"the table {table} is already being read again; wait until this has finished")
     return (*rereads, Reread(table=table))
 
 

@@ -99,7 +99,7 @@ class RowFilter:
             if not each.tests_null and not of.is_integer(column.arrow):
                 raise SourceError(
                     f"option {_OPTION!r}: {found.reading.name}, column {column.name} ({column.declared}): only "
-                    "integers are compared; filter the rows in a transform, or in the target"
+                    "integers can be compared; filter the rows in a transform, or in the target"
                 )
 
     def met(self, rows: pa.RecordBatch, misfits: Mapping[int, Misfit]) -> Flags:

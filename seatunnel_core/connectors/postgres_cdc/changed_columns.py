@@ -47,8 +47,8 @@ def resumed_tables(
     found = tuple(each.as_logged(logged[each.path], rules) if each.path in logged else each for each in tables)
     if change is not None and any(each.name == stopped and each.has_shape(change.shape) for each in found):
         raise SourceChangedError(
-            f"{change.message}: the same transaction also has rows with the former columns, or the rows with the new "
-            "ones are no longer in the log. Start a new job"
+            f"{change.message}: the same transaction also contains rows with the former columns, or the log no "
+            "longer contains the rows with the new columns. Start a new job"
         )
     names = {each.table: each.columns.names for each in schemas}
     for each in found:

@@ -78,15 +78,15 @@ def drop_slot(connection: Any, settings: Settings) -> list[str]:
     """
     name = settings.slot
     if not try_lock(connection, name):
-        raise SlotInUseError(f"the replication slot {name} is used by a job: stop it first")
+        raise SlotInUseError(f"the replication slot {name} is used by a job: stop the job first")
     state = slots.slot_state(connection, name)
     if state is None:
         done = f"the replication slot {name} does not exist"
     else:
         if state.plugin != slots.PLUGIN or state.database != settings.address.database:
             raise SlotMissingError(
-                f"the replication slot {name} does not belong to this job, because it has the plugin "
-                f"{state.plugin} and the database {state.database}: it was not dropped"
+                f"the replication slot {name} does not belong to this job, because it has the plugin {state.plugin} "
+                f"and the database {state.database}, so it was not dropped"
             )
         slots.drop_slot(connection, name)
         done = f"dropped the replication slot {name}"

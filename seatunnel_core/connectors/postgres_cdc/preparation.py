@@ -98,8 +98,8 @@ class Preparation:
             return ()
         self._waits_for = sessions
         return (
-            f"the replication slot {self._settings.slot} waits for the end of transactions that are open, the oldest "
-            f"first: {sessions}",
+            f"the replication slot {self._settings.slot} waits until these open transactions have ended (oldest "
+            f"first): {sessions}",
         )
 
     def close(self) -> None:

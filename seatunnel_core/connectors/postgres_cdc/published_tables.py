@@ -104,6 +104,6 @@ def require_published(
             )
         if not now.entry or now.entry != before.entry:
             raise SourceChangedError(
-                f"the publication {publication} was changed since the job started, and may have left out changes of "
-                f"{shown}. Start a new job"
+                f"the publication {publication} was changed since the job started, so changes of {shown} may be "
+                "missing. Start a new job"
             )

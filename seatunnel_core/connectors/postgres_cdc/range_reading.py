@@ -283,7 +283,7 @@ class RangeReader:
         missing = set(table.filtered) - set(logged.key)
         if missing:
             raise SourceChangedError(
-                f"{where}: the replica identity of {table.name} was changed, and old rows do not have the column "
+                f"{where}: the replica identity of {table.name} was changed, so old rows do not contain the column "
                 f"{min(missing)} of its filter; run ALTER TABLE … REPLICA IDENTITY FULL, and start a new job"
             )
 

@@ -201,13 +201,13 @@ def _needs_publication(
     listed = ", ".join(f"{quoted_name(schema)}.{quoted_name(table)}" for schema, table in missing)
     name = quoted_name(settings.publication)
     if not new:
-        return [f"the publication {settings.publication} does not have all tables; run ALTER PUBLICATION {name} ADD "
-                f"TABLE {listed} as its owner"]  # fmt: skip
+        return [f"the publication {settings.publication} does not contain all tables; run ALTER PUBLICATION {name} ADD "
+            f"TABLE {listed} as its owner"]  # fmt: skip
     return [
         f"the user of the job may not create the publication {settings.publication}, because this requires the "
         f"CREATE privilege on the database and ownership of the tables; run CREATE PUBLICATION {name} FOR TABLE "
         f"{listed} WITH (publish_via_partition_root = true) as their owner, or GRANT CREATE ON DATABASE "
-        f"{quoted_name(database)} TO {role} if it owns them"
+        f"{quoted_name(database)} TO {role} if this role owns the tables"
     ]
 
 
@@ -225,9 +225,9 @@ def limit_note(connection: Any) -> str | None:
     if limit is None or limit < 0:
         return None
     return (
-        f"the server keeps at most {limit:,} bytes of log for a slot (max_slot_wal_keep_size): a job that is stopped "
-        "while the server writes more cannot be resumed. ALTER SYSTEM SET max_slot_wal_keep_size = -1 and SELECT "
-        "pg_reload_conf() remove the limit"
+        f"the server keeps at most {limit:,} bytes of log for a slot (max_slot_wal_keep_size), so a job that is "
+        "stopped while the server writes more cannot be resumed. ALTER SYSTEM SET max_slot_wal_keep_size = -1 and "
+        "SELECT pg_reload_conf() remove the limit"
     )
 
 
@@ -262,9 +262,9 @@ def require_same_server(connection: Any, address: Address, identifier: str, form
     server, now = system_id(connection), timeline(connection)
     if former_timeline and now not in (0, former_timeline) and server == identifier:
         raise SourceChangedError(
-            f"{address} is on the timeline {now}, and the job has read its log on the timeline {former_timeline}: a "
-            "standby was promoted, or a backup was restored, so transactions may be missing or differ. A slot of the "
-            "same name does not show which ones. Let the url lead to the former server if it still exists; otherwise "
+            f"{address} is on the timeline {now}, but the job has read its log on the timeline {former_timeline}: a "
+            "standby was promoted, or a backup was restored, so transactions may be missing or differ. A slot of "
+            "the same name does not show which ones. Set url to the former server if it still exists; otherwise "
             "drop the slot with seatunnel slots drop -c FILE, and start a new job"
         )
     if server != identifier:

@@ -214,7 +214,7 @@ def identity_problems(connection: Any, tables: Sequence[Captured], settings: Set
             if identity == "f" or (wanted != "all columns" and set(needed) <= set(having)):
                 continue
             of = table.name if name == shown else f"the partition {name} of {table.name}"
-            problems.append(f"old rows of {of} do not have {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
+            problems.append(f"old rows of {of} do not contain {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
     return problems
 
 
@@ -229,8 +229,8 @@ def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured
     for name in names:
         if name not in by_name:
             raise SourceChangedError(
-                f"the table {name} was captured when the job started, and the source no longer finds it; restore it, "
-                "or start a new job"
+                f"the table {name} was captured when the job started, but the source no longer finds it; restore "
+                "it, or start a new job"
             )
         found.append(by_name[name])
     return tuple(found)

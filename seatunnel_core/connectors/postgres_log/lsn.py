@@ -17,7 +17,7 @@ class Lsn:
     @value.validator
     def _is_64_bits(self, attribute: object, value: int) -> None:
         if not 0 <= value < 1 << 64:
-            raise ValueError(f"{value} is not a position in a log: it needs to have at most 64 bits")
+            raise ValueError(f"{value} is not a position in a log: it must have at most 64 bits")
 
     @classmethod
     def parse(cls, written: str) -> "Lsn":

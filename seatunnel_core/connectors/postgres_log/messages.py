@@ -104,7 +104,7 @@ class _Fields:
     def text(self) -> str:
         end = self._data.find(0, self._at)
         if end < 0:
-            raise MalformedLogError("it ends early, within a name")
+            raise MalformedLogError("it ends inside a name")
         found = self._data[self._at : end]
         self._at = end + 1
         try:

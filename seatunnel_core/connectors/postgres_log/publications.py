@@ -165,7 +165,7 @@ def _of_publications(present: Sequence[Publication], table: TableName) -> list[s
         if not present:
             return []
         added = f"ALTER PUBLICATION {quoted_name(present[0].name)} ADD TABLE {_quoted(table)}"
-        return [f"the table {'.'.join(table)} is in none of the publications; run {added}"]
+        return [f"the table {'.'.join(table)} is not in any of the publications; run {added}"]
     operations = frozenset[str]().union(*(each.operations for each in having))
     missing = sorted({"insert", "update", "delete", "truncate"} - operations)
     if not missing:

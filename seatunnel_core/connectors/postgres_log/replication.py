@@ -202,7 +202,9 @@ class ReplicationConnection:
             for name in ("DateStyle", "client_encoding", "TimeZone")
         }
         if not found["DateStyle"].startswith("ISO") or found["client_encoding"] != "UTF8" or found["TimeZone"] != "UTC":
-            raise UnsupportedLogError(f"the session needs DateStyle ISO, UTF8 and the time zone UTC; it has {found}")
+            raise UnsupportedLogError(
+                f"the session needs DateStyle ISO, the encoding UTF8 and the time zone UTC, but has {found}"
+            )
 
     # -- the stream -----------------------------------------------------------------------------------------------
 

@@ -181,7 +181,9 @@ class SlotReader:
         if self._received:
             self._heard = now
         elif now - self._heard > self._timeout_s:
-            raise LogConnectionError(f"the server has sent nothing for {self._timeout_s:.0f} s; is it reachable?")
+            raise LogConnectionError(
+                f"the server has sent nothing for {self._timeout_s:.0f} s; check that it is reachable"
+            )
         else:
             self._send_status(reply=True)
         return any(data[0] != KEEPALIVE for data in self._received)

@@ -95,9 +95,9 @@ class SlotState:
         if removed or self.confirmed is None:
             reason = f" ({self.invalidation})" if self.invalidation else ""
             raise SlotLostError(
-                f"the replication slot {self.name} is lost{reason}: the server has removed log that it needs. Drop the "
-                "slot with seatunnel slots drop -c FILE, and read the tables again; a larger max_slot_wal_keep_size "
-                "keeps more log"
+                f"the replication slot {self.name} is lost{reason}: the server has removed a part of the log that "
+                "the slot needs. Drop the slot with seatunnel slots drop -c FILE, and read the tables again; a "
+                "larger max_slot_wal_keep_size keeps more log"
             )
         if self.confirmed > start:
             raise SlotAdvancedError(

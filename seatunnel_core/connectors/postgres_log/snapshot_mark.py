@@ -43,11 +43,11 @@ class SnapshotMark:
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:
-            raise ValueError(f"{written!r} is not a snapshot; it is written as xmin:xmax:xip, such as 10:20:10,14,15")
+            raise ValueError(f"{written!r} is not a snapshot; expected xmin:xmax:xip, such as 10:20:10,14,15")
         ids = frozenset(map(int, found[3].split(","))) if found[3] else frozenset()
         mark = cls(xmin=int(found[1]), xmax=int(found[2]), in_progress=ids)
         if not 0 < mark.xmin <= mark.xmax or any(not mark.xmin <= each < mark.xmax for each in ids):
-            raise ValueError(f"{written!r} is not a snapshot: its transactions lie between xmin and xmax")
+            raise ValueError(f"{written!r} is not a snapshot: its transactions must lie between xmin and xmax")
         return mark
 
     def __str__(self) -> str:

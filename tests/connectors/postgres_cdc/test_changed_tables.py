@@ -230,11 +230,13 @@ def test_partitions_need_the_identity_of_their_table(captured: CapturedPostgres)
         "ALTER TABLE low REPLICA IDENTITY NOTHING",
     )
     said = refused(source(captured, "parts"))
-    assert "the partition low of cdc_check.public.parts do not have its key (id); run ALTER TABLE low REPLICA" in said
+    assert "the partition low of cdc_check.public.parts do not contain its key (id); run ALTER TABLE low" in said
     captured.run(DATABASE, "ALTER TABLE low REPLICA IDENTITY DEFAULT")
     source(captured, "parts").require_input()
     captured.run(DATABASE, "ALTER TABLE parts REPLICA IDENTITY FULL")
-    assert "the partition low of cdc_check.public.parts do not have all columns" in refused(source(captured, "parts"))
+    assert "the partition low of cdc_check.public.parts do not contain all columns" in refused(
+        source(captured, "parts")
+    )
     captured.run(DATABASE, "ALTER TABLE low REPLICA IDENTITY FULL")
     source(captured, "parts", more={"require-replica-identity-full": True}).require_input()
 

@@ -74,7 +74,7 @@ def test_missing_rights_are_named_with_their_statements(captured: CapturedPostgr
         captured.run(DATABASE, statement)
     said = refused(source(captured, "a", "c", reader=True))
     assert said == (
-        f'old rows of {DATABASE}.deep.c do not have its key (id); run ALTER TABLE "deep"."c" REPLICA IDENTITY FULL'
+        f'old rows of {DATABASE}.deep.c do not contain its key (id); run ALTER TABLE "deep"."c" REPLICA IDENTITY FULL'
     )
     captured.run(DATABASE, 'ALTER TABLE "deep"."c" REPLICA IDENTITY FULL')
     made = source(captured, "a", "c", reader=True)
@@ -123,7 +123,7 @@ def test_tables_without_a_key_are_refused(captured: CapturedPostgres) -> None:
 
 def test_full_rows_may_be_required(captured: CapturedPostgres) -> None:
     said = refused(source(captured, "a", more={"require-replica-identity-full": True}))
-    assert 'do not have all columns; run ALTER TABLE "public"."a" REPLICA IDENTITY FULL' in said
+    assert 'do not contain all columns; run ALTER TABLE "public"."a" REPLICA IDENTITY FULL' in said
 
 
 def test_a_column_that_an_index_only_includes_is_missing_in_old_rows(captured: CapturedPostgres) -> None:
@@ -132,7 +132,7 @@ def test_a_column_that_an_index_only_includes_is_missing_in_old_rows(captured: C
         entry = Options({"table": "b", "primaryKeys": keys}, TABLE_CONFIG.type.entries)
         made = source(captured, "b", more={"table-names-config": (entry,)})
         if is_missing:
-            assert 'do not have its key (id, name); run ALTER TABLE "public"."b" REPLICA IDENTITY' in refused(made)
+            assert 'do not contain its key (id, name); run ALTER TABLE "public"."b" REPLICA IDENTITY' in refused(made)
         else:
             made.require_input()
 
@@ -191,7 +191,7 @@ def test_changes_from_now_on_begin_behind_transactions_that_the_publication_lack
             waiting = made.poll({}, PLANNING)
             assert (waiting.items, waiting.cursor) == ((), {}), "and it can be stopped"
             (warning,) = waiting.warnings
-            assert f"waits for the end of transactions that are open, the oldest first: process {pid} of" in warning
+            assert f"waits until these open transactions have ended (oldest first): process {pid} of" in warning
             assert made.poll({}, PLANNING).warnings == (), "it is said once"
             writer.execute("INSERT INTO deep.c VALUES (2, 2)")
             end = captured.run(DATABASE, "SELECT pg_current_wal_lsn()::text")[0][0]

@@ -184,7 +184,7 @@ def test_a_renamed_column_keeps_its_mask_or_needs_a_new_job(captured: CapturedPo
         cursor, schemas = begun(captured, made), made.planned_schemas()
     captured.run(DATABASE, "ALTER TABLE a RENAME COLUMN name TO extra", "INSERT INTO a VALUES (3, 'secret')", DEFINED)
     after = source(captured, *TABLES, more=more)
-    message = r"column name of .*a, which has a mask, was removed, and extra, which has none, was added"
+    message = r"column name of .*a, which has a mask, was removed, and extra, which has no mask, was added"
     with closing(after), pytest.raises(SourceChangedError, match=message):
         after.restored_schemas(cursor, schemas)
 

@@ -228,7 +228,7 @@ def test_publications_are_created_changed_and_checked(shop: LogShop) -> None:
     shop.run("ALTER PUBLICATION two SET (publish = 'insert')")
     assert [each.partition(";")[0] for each in capture_problems(shop.sql, ["one", "two"], [b, c])] == [
         "the publication two does not publish delete and truncate and update",
-        'the table shop.c "d is in none of the publications',
+        'the table shop.c "d is not in any of the publications',
     ]
     with pytest.raises(PublicationError, match=r'relation "shop.none" does not exist'):
         add_tables(shop.sql, "one", [("shop", "none")])
