@@ -77,7 +77,7 @@ def test_a_change_whose_answer_is_lost_is_refused_after_another_claim(
         write(self, *arguments)
 
     monkeypatch.setattr(SqlLease, "_write", overtaken)
-    with pytest.raises(DeposedError, match="has term 2, and this node had 1"):
+    with pytest.raises(DeposedError, match="has term 2, and this node had term 1"):
         lease.commit({"leader": b"late"})
     assert other.read() == {"leader": b"other"}
 
