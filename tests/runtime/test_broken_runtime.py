@@ -72,7 +72,7 @@ def lets_the_other_pipelines_go_on(patch: Patch) -> None:
 def compares_sizes_only(patch: Patch) -> None:
     def check(self: LocalOpenFile) -> None:
         if os.fstat(self._descriptor).st_size != self.version.size:
-            raise self._changed("its size")
+            raise self.changed("its size")
 
     patch.setattr(LocalOpenFile, "check", check)
 
