@@ -205,7 +205,7 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "begun": "is created from a generator object",
         "broken": "resources:broken failed with ConnectionError: mine",
         "texts": "is a str; expected a mapping from column to value",
-        "doubled": "has two columns 'id'",
+        "doubled": "has two columns with the name 'id'",
         "miskeyed": "the primary_key of the resource contains Id, but the columns are id",
         "secret": "resources:secret failed with ConfigFieldMissingException",
         "shop": "the option resource is missing; set resource to one of plain, keyed",
