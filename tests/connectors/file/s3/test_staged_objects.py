@@ -214,5 +214,5 @@ def test_a_save_mode_and_a_retraction_leave_nothing_of_what_they_take(server: S3
     refusing = sink(server, folder, data_save_mode="ERROR_WHEN_DATA_EXISTS")
     refusing.apply_save_mode(sink_place(place()))
     client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/new", Body=b"{}")
-    with pytest.raises(SinkError, match="contains 'new' and data_save_mode is ERROR_WHEN_DATA_EXISTS"):
+    with pytest.raises(SinkError, match="contains 'new', and data_save_mode is ERROR_WHEN_DATA_EXISTS"):
         refusing.apply_save_mode(sink_place(place()))
