@@ -81,6 +81,6 @@ def test_a_promoted_standby_is_refused(primary: LogPostgres) -> None:
             for attempt in attempts:
                 with pytest.raises(
                     SourceChangedError,
-                    match=r"is on the timeline 2, and .* on the timeline 1: a standby was promoted.*start a new job",
+                    match=r"is on the timeline 2, but .* on the timeline 1: a standby was promoted.*start a new job",
                 ):
                     attempt()
