@@ -16,9 +16,6 @@ from tests.cdc.watcher import Watcher, beacon_arrived
 from tests.torture.process import Engine
 
 PATIENCE_S = 180.0
-REACHED_WITHIN_S = 40.0
-"""A step that a process has not reached by then is missed; the process is killed wherever it is."""
-
 STATES = 8
 """Number of different states of the target that the watcher sees at least."""
 
@@ -45,6 +42,9 @@ class KilledRun:
     per_second: float = 60.0
     source_options: str = "snapshot.split.size = 40"
     interval_ms: int = 300
+    reached_within_s: float = 40.0
+    """A step that a process has not reached by then is missed; the process is killed wherever it is."""
+
     kills: list[Kill] = field(factory=list)
     fault: str = ""
     """What is wrong; empty if source and target are equal and the sum was always zero."""
@@ -132,7 +132,7 @@ class KilledRun:
         """One process, and the kill in it."""
         engine = self._job.start(step)
         told = self._job.told(len(self._job.engines) - 1)
-        deadline = time.monotonic() + REACHED_WITHIN_S
+        deadline = time.monotonic() + self.reached_within_s
         while not told.exists() and engine.exit_code is None and time.monotonic() < deadline:
             self._require_storm()
             time.sleep(0.02)

@@ -41,7 +41,7 @@ SHORT = {
 """The kills of the short runs: each database, and most phases."""
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("database", EACH)
 def test_a_killed_job_copies_every_change_once(tmp_path: Path, database: str) -> None:
     run = KilledRun(
@@ -50,6 +50,7 @@ def test_a_killed_job_copies_every_change_once(tmp_path: Path, database: str) ->
         folder=tmp_path / "run",
         steps=[step(database, name) for name in SHORT[database]],
         rows=240,
+        reached_within_s=120.0,  # every process reaches its step, later on a loaded machine
     ).play()
     assert not run.fault, run.line()
     assert run.looks
