@@ -58,10 +58,10 @@ class SeaTunnelError(Exception):
     for its tasks."""
 
     ends_job = False
-    """True to stop the other pipelines of the job with a last checkpoint. Such an error is never retried."""
+    """True to stop the other pipelines of the job with a final checkpoint. Such an error is never retried."""
 
     stops_cleanly = False
-    """True if an error of a poll ends the pipeline with a last checkpoint, which has the cursor of the poll before. A
+    """True if an error of a poll ends the pipeline with a final checkpoint, which has the cursor of the poll before. A
     resumed job then continues from that cursor, with nothing left to publish."""
 
     findings: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ class SourceChangedError(SourceError):
 class RowError(SourceError):
     """A row is invalid: the message contains file, line or row, column, value and the expected form.
 
-    What the engine did: nothing of the work unit with this row was published.
+    What the engine did: no rows of the work unit that contains this row were published.
 
     Retried: no, because the same row gives the same error. The pipeline failed immediately; the others run to
     completion.
@@ -195,8 +195,8 @@ class RowError(SourceError):
 class TransformError(ConnectorError):
     """A transform cannot be applied to its input columns or rows.
 
-    What the engine did: columns are checked before any row moves, and then nothing has started. For an error in a row,
-    nothing of its work unit was published.
+    What the engine did: it checks columns before the job reads or writes anything. If a row causes the error, no
+    rows of its work unit were published.
 
     What to do: correct the transform or its input. `seatunnel --check -c FILE` shows the output columns of each
     transform, and `seatunnel help NAME` its options.

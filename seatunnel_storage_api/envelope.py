@@ -140,5 +140,6 @@ def _parse(header: bytes, where: str) -> Mapping[str, object]:
 
 def _damaged(where: str, problem: str) -> CheckpointCorruptedError:
     return CheckpointCorruptedError(
-        f"cannot read {where}: it is damaged: {problem}. Restore the object from a copy, or take an older checkpoint"
+        f"cannot read {where}: it is damaged: {problem}. Restore the object from a copy, or resume from an older "
+        "checkpoint"
     )

@@ -217,7 +217,7 @@ class CheckpointCorruptedError(StorageFailureError):
     checkpoints; restoring one of those must be requested explicitly, see `seatunnel help restore`.
 
     Message: cannot read …: it is damaged: its SHA-256 does not match the one at its end. Restore the object from a
-    copy, or take an older checkpoint
+    copy, or resume from an older checkpoint
     """
 
     info: CheckpointInfo | None

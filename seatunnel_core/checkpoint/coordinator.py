@@ -335,7 +335,7 @@ class Coordinator:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop after a last checkpoint, within a bounded time and even without a checkpoint interval.
+        """Stop after a final checkpoint, within a bounded time and even without a checkpoint interval.
 
         A pipeline that is not running yet ends at once. A pipeline with a pending final checkpoint finishes instead.
         """

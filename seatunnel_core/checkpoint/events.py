@@ -224,4 +224,4 @@ class SavepointRequested(Event):
 
 @frozen(kw_only=True)
 class StopRequested(Event):
-    """Request for a clean stop: a last checkpoint with the units in flight, then ``EndPipeline(STOPPED)``."""
+    """Request for a clean stop: a final checkpoint with the units in flight, then ``EndPipeline(STOPPED)``."""

@@ -232,7 +232,7 @@ def _empty_parser() -> Parser:
         ),
         epilog=f"other commands:\n{commands}\n\n"
         "exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 stopped\n"
-        "Ctrl-C stops after a last checkpoint; a second Ctrl-C stops at once.",
+        "Ctrl-C stops after a final checkpoint; a second Ctrl-C stops at once.",
         allow_abbrev=False,
     )
 

@@ -48,7 +48,7 @@ class ClusterArguments(Command):
     )
     cancelled: tuple[str, ...] = option(
         *("-can", "--cancel-job"), exclusive="asks", metavar="ID", type=job_id, nargs="+", default=(), converter=tuple,
-        help="stop jobs, each after a last checkpoint")  # fmt: skip
+        help="stop jobs, each after a final checkpoint")  # fmt: skip
     metrics: str | None = option(
         "--metrics", exclusive="asks", metavar="ID", type=job_id, help="print a job's metrics as JSON"
     )

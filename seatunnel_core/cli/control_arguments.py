@@ -56,7 +56,7 @@ def add_control(parser: argparse.ArgumentParser) -> None:
         "--get_running_job_metrics", of=ControlVerb.METRICS, help=("print the metrics of all running jobs as JSON")
     )
     verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, which never expires, and stop the job")
-    verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs, each after a last checkpoint")
+    verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs, each after a final checkpoint")
     add_options(group, ControlArguments)
 
 

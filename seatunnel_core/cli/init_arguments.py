@@ -29,5 +29,5 @@ def _parse(parser: Parser, argv: Sequence[str]) -> InitArguments:
 
 
 INIT = Subcommand(
-    name="init", summary="write a configuration, a first job and bin/seatunnel.sh into a folder", parse=_parse
+    name="init", summary="create a folder with a configuration, a first job and bin/seatunnel.sh", parse=_parse
 )

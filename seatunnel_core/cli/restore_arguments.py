@@ -55,7 +55,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     )
     forget = "discard the state of sources and sinks that were removed from the job"
     add("--allow-non-restored-state", action="store_true", help=forget)
-    take = "with -r: also if another process on this machine runs the job; that process then ends with an error"
+    take = "with -r: resume the job even if another process on this machine runs it; that process then fails"
     add("--take-over", action="store_true", help=take)
 
 

@@ -121,7 +121,7 @@ def watch(
         if interrupts.count > heeded:
             heeded = interrupts.count
             if heeded == 1:
-                display.say("Stopping after a last checkpoint. Press Ctrl-C again to stop at once.")
+                display.say("Stopping after a final checkpoint. Press Ctrl-C again to stop at once.")
                 run.stop()
             else:
                 display.say(

@@ -24,7 +24,7 @@ _TICKS = 2_048
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits for one text."""
+    """Limits on parsing one configuration document."""
 
     characters: int = 64 * 1024 * 1024
     tokens: int = 50_000_000

@@ -393,7 +393,7 @@ def ENTRIES(*declared: Option[Any]) -> OptionType[tuple[Options, ...]]:  # noqa:
     def entry(block: Mapping[str, Any]) -> Options:
         unknown = [key for key in block if key not in by_key]
         if unknown:
-            raise ValueError(f"an entry has no option {unknown[0]!r}")
+            raise ValueError(f"an entry has the unknown option {unknown[0]!r}")
         values = {by_key[key].key: by_key[key].type.parse(value) for key, value in block.items()}
         return Options(values, declared)
 

@@ -31,9 +31,9 @@ SCHEMA_CONTRACT = Option(
     CONTRACT,
     default=SchemaContract(),
     doc="For json without schema: handling of later rows with a field that is not a column (columns), a list "
-    "that is not a child table (tables), or a value of a different type (data_type). evolve and freeze fail; "
-    "discard_row skips the row; discard_value drops the field. Skipped rows and dropped fields are counted and "
-    "reported. A single word applies to all three.",
+    "that is not a child table (tables), or a value of a different type (data_type). With evolve and freeze, such a "
+    "row is an error; discard_row skips the row; discard_value drops the field. Skipped rows and dropped fields are "
+    "counted and reported. A single word applies to all three.",
 )
 NESTING = Option(
     "nesting",

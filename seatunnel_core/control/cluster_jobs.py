@@ -291,7 +291,7 @@ class ClusterJobs:
         self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
-        """Request to stop a job after a last checkpoint; no effect if it is not running.
+        """Request to stop a job after a final checkpoint; no effect if it is not running.
 
         Raises:
             UsageError: The cluster rejects the request.

@@ -18,7 +18,7 @@ _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Mess
 """Headings by the label at the start of a docstring's paragraph. Plugins may use the older label."""
 
 _FENCED = "No. Another engine runs the job now, and all pipelines have ended in this process."
-_ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
+_ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a final checkpoint and stopped."
 _MAY_PASS = (
     "Yes, a limited number of times, because the cause may be transient. If the pipeline still fails, it restarts from "
     "its latest checkpoint. `seatunnel help failures` describes the limits."

@@ -32,7 +32,7 @@ class Shown(Protocol):
         """Return metrics over time, of one pipeline, or of the whole job for 0."""
 
     def stop(self) -> None:
-        """Stop the job after a last checkpoint."""
+        """Stop the job after a final checkpoint."""
 
     def kill(self) -> None:
         """Stop the job immediately."""
@@ -138,7 +138,7 @@ def _reread(run: Controlled, request: Mapping[str, Any]) -> Any:
 
 
 def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Stop the job, after a last checkpoint unless ``at_once``; return the outcome once it has ended."""
+    """Stop the job, after a final checkpoint unless ``at_once``; return the outcome once it has ended."""
     (run.kill if stored.flag(request, "at_once") else run.stop)()
     report = run.wait()
     return {"outcome": "" if report is None else report.outcome.value}

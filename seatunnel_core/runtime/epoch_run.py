@@ -123,7 +123,7 @@ class EpochRun:
         self.deliver(lambda now: events.Started(now_ms=now))
 
     def stop(self) -> None:
-        """Request a clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        """Request a clean stop: a final checkpoint, then ``Outcome.STOPPED``."""
         self._polling.rereads.close(_STOPPING, unsaved=False)
         self.deliver(lambda now: events.StopRequested(now_ms=now))
 

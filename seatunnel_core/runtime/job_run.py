@@ -241,7 +241,7 @@ class JobRun:
         self._threads.reread(table).result(timeout)
 
     def stop(self) -> None:
-        """Stop each pipeline after a last checkpoint. ``wait`` then returns the report."""
+        """Stop each pipeline after a final checkpoint. ``wait`` then returns the report."""
         if self._threads is not None and not self._done.is_set():
             self._threads.stop()
 

@@ -173,7 +173,7 @@ class JobThreads:
         """End the job after the last pipeline.
 
         If another engine has taken over a pipeline, the others end immediately. A failure of the whole job stops them
-        with a last checkpoint.
+        with a final checkpoint.
         """
         self._ended += 1
         if run.outcome is Outcome.FENCED:
@@ -282,7 +282,7 @@ class JobThreads:
         return {run.view().id: run.recent_checkpoints() for run in tuple(self._runs)}
 
     def stop(self) -> None:
-        """Stop every pipeline after a last checkpoint."""
+        """Stop every pipeline after a final checkpoint."""
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":

@@ -125,7 +125,7 @@ class PipelineRun:
         self._epoch.start()
 
     def stop(self) -> None:
-        """Stop after a last checkpoint, or immediately if the pipeline waits for a restart."""
+        """Stop after a final checkpoint, or immediately if the pipeline waits for a restart."""
         self._stopping = True
         if self.outcome is not None:
             return

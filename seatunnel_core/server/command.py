@@ -262,7 +262,7 @@ def _make_secret(engine_file: Path | None) -> int:
 def _stop(argv: Sequence[str]) -> int:
     parser = _Parser(
         prog="stop-seatunnel-cluster",
-        description="Stops your nodes on this machine. Their jobs take a last checkpoint, and resume when a node of "
+        description="Stops your nodes on this machine. Their jobs take a final checkpoint, and resume when a node of "
         "the cluster starts again.",
         allow_abbrev=False,
     )

@@ -235,7 +235,7 @@ class Election:
             self._lease_until = max(self._lease_until, sent + self.timing.lease_s)
 
     def beat_failed(self, now: float) -> None:
-        """Record that a beat was not stored. The lease remains valid for its time, and the beat is repeated soon."""
+        """Record that a beat was not stored. The lease stays valid until it expires; the beat is retried soon."""
         self._beating = False
         self._beat_number += 1  # the beat may be stored, and names are never reused
         self._beat_at = min(self._beat_at, now + self.timing.beat_s / 4)

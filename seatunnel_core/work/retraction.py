@@ -10,8 +10,8 @@ class Retraction:
     """Published output of a sink to roll back when its pipeline restores an earlier checkpoint, the base (rule R10).
 
     Unit numbers are unique among live checkpoints, so the base determines which output is later: the output of units in
-    flight, of units that the base has not numbered yet, and of newer epochs. Committables in the base are kept, because
-    the start publishes them.
+    flight, of units that the base has not numbered yet, and of newer epochs. Committables in the base are kept; they
+    are published when the pipeline starts.
     """
 
     epoch: int

@@ -85,9 +85,9 @@ def test_ctrl_c_takes_a_last_checkpoint_and_the_job_goes_on_from_it(command: Com
     before = command.checkpoints()
     engine.signal(signal.SIGINT)
     assert engine.wait(60) == 130, engine.output
-    assert "Stopping after a last checkpoint" in engine.output
+    assert "Stopping after a final checkpoint" in engine.output
     assert f"-r {command.job_id}" in engine.output.splitlines()[-1], "the command that goes on is the last word"
-    assert command.checkpoints() - before, "a last checkpoint was stored"
+    assert command.checkpoints() - before, "a final checkpoint was stored"
     assert not engine.left_over()
     stopped_at = len(column(command.folder / "out", "id"))
     assert 0 < stopped_at < ROWS

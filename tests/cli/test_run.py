@@ -158,7 +158,7 @@ def test_ctrl_c_stops_cleanly_and_the_exit_code_is_130(job: str, capsys: pytest.
     PlayedJob.at_look = {2: interrupt}
     assert main(["-c", job]) == 130
     assert PlayedJob.last.calls == ["stop", "close"]
-    assert "Stopping after a last checkpoint" in capsys.readouterr().out
+    assert "Stopping after a final checkpoint" in capsys.readouterr().out
 
 
 def interrupt() -> None:

@@ -119,7 +119,7 @@ def test_a_third_one_leaves_though_spark_does_not_answer(tmp_path: Path) -> None
     until(lambda: published(command.folder / "out"), engine)
     (jvm,) = engine.jvms()
     os.kill(jvm.pid, signal.SIGSTOP)
-    for said in ("Stopping after a last checkpoint", "Stopping at once", "Stopped."):
+    for said in ("Stopping after a final checkpoint", "Stopping at once", "Stopped."):
         interrupt(engine)
         until(lambda said=said: said in engine.output, engine)  # type: ignore[misc]
     assert engine.wait(60) == 130, engine.output

@@ -137,7 +137,7 @@ def test_what_breaks_a_job_is_reported_with_its_code(caplog: pytest.LogCaptureFi
 
 @pytest.mark.parametrize("kind", [FailureKind.JOB, FailureKind.DATA])
 def test_a_failure_that_ends_the_job_stops_the_other_pipelines(kind: FailureKind) -> None:
-    """With a last checkpoint each; any other failure is its pipeline's own."""
+    """With a final checkpoint each; any other failure is its pipeline's own."""
     threads = threads_that()
     failed = Pipeline(threads, Outcome.FAILED, failure=Failure(kind=kind, message="the licence has ended"))
     other = Pipeline(threads)

@@ -1,4 +1,4 @@
-"""A poll whose error ends the pipeline with a last checkpoint."""
+"""A poll whose error ends the pipeline with a final checkpoint."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -39,7 +39,7 @@ class FileMapStoreFactory(MapStoreFactory):
 
 
 def require_map_name(name: str) -> str:
-    """Return the name unchanged if it follows the rules for job IDs, because it is used as a folder name."""
+    """Return the name of a map. As a folder name, it has to follow the rules for job IDs."""
     try:
         return require_job_id(name)
     except InvalidIdError as cause:

@@ -24,7 +24,7 @@ URL = Option(
     required=True,
     secret=True,
     aliases=("base-url",),
-    doc="URL of the database, as in the Jdbc source. Connection properties follow ?.",
+    doc="URL of the database, as in the Jdbc source. Connection properties follow a question mark.",
 )
 USERNAME = Option("username", STRING, required=True, aliases=("user",), doc="User name.")
 PASSWORD = Option("password", STRING, secret=True, doc="Password of the user.")

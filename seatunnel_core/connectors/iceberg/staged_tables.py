@@ -67,7 +67,7 @@ def part_of_body(
 
 
 def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | None]]:
-    """Return the names and partitions of files in the form of a committable."""
+    """Return the names and partitions of files as they are stored in a committable."""
     return [[name, *partition] for name, partition in files]
 
 

@@ -18,7 +18,7 @@ URL = Option(
     required=True,
     secret=True,
     doc="URL of the database: jdbc:postgresql://host:5432/database, jdbc:mysql://…, jdbc:sqlite:/path or "
-    "jdbc:duckdb:/path. Connection properties follow ?.",
+    "jdbc:duckdb:/path. Connection properties follow a question mark.",
 )
 DRIVER = Option("driver", STRING, no_effect=_NO_JARS, doc="Class of the Java driver.")
 USER = Option("user", STRING, aliases=("username",), doc="User name.")

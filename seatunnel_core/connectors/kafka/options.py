@@ -23,7 +23,7 @@ CONFIG = Option(
     MAP,
     secret=True,
     doc=(
-        "Further client properties, with the names of librdkafka; names of Kafka's Java client work if librdkafka has "
+        "Additional client properties, by their librdkafka names; names of Kafka's Java client work if librdkafka has "
         "an equivalent property."
     ),
 )
@@ -52,8 +52,8 @@ FORMAT = Option(
     "exactly the string columns topic, key and value, with topic = ${topic}.",
 )
 PROTOBUF = (
-    Option("protobuf_message_name", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
-    Option("protobuf_schema", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
+    Option("protobuf_message_name", STRING, no_effect=_NOT_PROTOBUF, doc="For the protobuf format."),
+    Option("protobuf_schema", STRING, no_effect=_NOT_PROTOBUF, doc="For the protobuf format."),
 )
 
 TOPIC = Option(
@@ -158,13 +158,15 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     formats.TABLE_FILTER,
     NO_LEADER,
     *PROTOBUF,
-    Option("strip_schema_registry_header", BOOLEAN, default=False, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
+    Option(
+        "strip_schema_registry_header", BOOLEAN, default=False, no_effect=_NOT_PROTOBUF, doc="For the protobuf format."
+    ),
     Option(
         "is_native",
         BOOLEAN,
         default=False,
         no_effect="the format native is not supported",
-        doc="SeaTunnel's option of the native format.",
+        doc="SeaTunnel's option for the native format.",
     ),
     Option(
         "reader_cache_queue_size",

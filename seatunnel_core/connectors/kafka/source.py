@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """Reads topics: in a batch job, up to their ends at the start of the job; in a streaming job, without end."""
+    """Reads topics: a batch job up to the end offsets at its start, a streaming job continuously."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

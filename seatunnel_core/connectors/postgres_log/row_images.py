@@ -135,7 +135,9 @@ def _require_markers(kinds: Bytes, markers: Bytes) -> None:
     fitting = ((kinds == INSERT) & new) | ((kinds == UPDATE) & (new | old)) | ((kinds == DELETE) & old)
     if not fitting.all():
         wrong = int(np.argmin(fitting))
-        raise MalformedLogError(f"a row of the kind {chr(kinds[wrong])!r} starts with {chr(markers[wrong])!r}")
+        raise MalformedLogError(
+            f"a row message of the kind {chr(kinds[wrong])!r} starts with the unexpected byte {chr(markers[wrong])!r}"
+        )
 
 
 def _divided(buffer: RowBuffer, at: Numbers, ends: Numbers, count: int) -> _Tuples:

@@ -41,7 +41,7 @@ def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -
     """Return the message for a query that returned a key twice."""
     return (
         f"the key {key_text(names, values)} occurs twice in the result of a query. Its rows have no order, so it is "
-        f"not defined which one {table} should keep; make the query return each key once, and start a new job"
+        f"undefined which of them {table} keeps; make the query return each key once, and start a new job"
     )
 
 

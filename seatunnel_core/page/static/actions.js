@@ -16,7 +16,7 @@ const DEEDS = {
   },
   stop: {
     title: "Stop",
-    words: "The job takes a last checkpoint and ends. A restore continues from there.",
+    words: "The job takes a final checkpoint and ends. A restore continues from there.",
     path: "/stop-job",
     needs: ["stop"],
   },
@@ -29,7 +29,7 @@ const DEEDS = {
   },
   force: {
     title: "Stop at once",
-    words: "The job ends without a last checkpoint. A restore reads again what was read since the previous one.",
+    words: "The job ends without a final checkpoint. A restore reads again what was read since the previous one.",
     path: "/stop-job",
     more: { force: true },
     needs: ["stop"],

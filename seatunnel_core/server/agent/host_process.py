@@ -212,7 +212,7 @@ class HostProcess:
         self._child, self._path, self.pid, self._seen = None, None, 0, None
 
     def begin_to_leave(self, term: int) -> None:
-        """Request an orderly end after a last checkpoint of each job. ``status`` kills the process after a timeout."""
+        """Request an orderly end after a final checkpoint of each job. ``status`` kills the process after a timeout."""
         if self._leaving_since is None:
             self._leaving_since = self._clock()
             try:

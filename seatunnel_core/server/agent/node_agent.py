@@ -45,7 +45,7 @@ class NodeAgent:
         self._stopping.set()
 
     async def close(self, *, with_host: bool) -> None:
-        """Release all resources. ``with_host`` also ends the worker processes, after a last checkpoint."""
+        """Release all resources. ``with_host`` also ends the worker processes, after a final checkpoint."""
         raise NotImplementedError
 
     @property

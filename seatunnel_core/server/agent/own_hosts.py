@@ -312,7 +312,7 @@ class OwnHosts:
             self._hosts[job.job_id] = host
 
     async def close(self, *, with_hosts: bool) -> None:
-        """Release the worker processes: either end them after a last checkpoint, or leave them for a later agent."""
+        """Release the worker processes: either end them after a final checkpoint, or leave them for a later agent."""
         term = max(self._term, self._seen_term())
         hosts = tuple(self._hosts.values())
         if with_hosts:

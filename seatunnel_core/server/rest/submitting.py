@@ -280,7 +280,7 @@ async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
 
 @ROUTES.post(
     "/stop-job",
-    "Stop a job immediately, after a last checkpoint, or with a savepoint.",
+    "Stop a job immediately, after a final checkpoint, or with a savepoint.",
     bodies=(Body(_STOP),),
     answer=_STOPPED,
     needs=needing(Permission.STOP),

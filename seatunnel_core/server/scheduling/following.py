@@ -20,7 +20,7 @@ from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, Vi
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
-"""Time after the cancellation of a job when it is stopped without a last checkpoint, in seconds."""
+"""Time after the cancellation of a job when it is stopped without a final checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
 """Time after the cancellation of a job when its worker process is killed, in seconds."""

@@ -112,7 +112,7 @@ class _Room:
         return any(self._offered(address) is None for address in addresses)
 
     def least_busy(self, addresses: Sequence[str]) -> str:
-        """Return the member with the fewest jobs, then the most free slots, then the leader."""
+        """Return the member with the fewest jobs; ties go to most free slots, then to the leader."""
 
         def order(address: str) -> tuple[int, int, bool, str]:
             return self.jobs.get(address, 0), -self.slots([address]).free, address != self.view.leader, address

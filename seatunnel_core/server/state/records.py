@@ -22,7 +22,7 @@ class DesiredState(enum.Enum):
 
     RUN = "run"
     CANCEL = "cancel"
-    """Stop it after a last checkpoint."""
+    """Stop it after a final checkpoint."""
 
     CANCEL_AT_ONCE = "cancel-at-once"
     SAVEPOINT = "savepoint"

@@ -252,7 +252,7 @@ def _end(running: RunningSpark, end: Callable[[], None]) -> None:
         try:
             end()
         except Exception as error:
-            logger.debug("Spark had ended before it was stopped: %s", error)
+            logger.debug("Spark had already terminated: %s", error)
         if running.template is not None:
             running.template.stop()
         if running.context._gateway is not None and not gateway.is_alive(running.context._gateway):

@@ -275,7 +275,7 @@ class Text(TextRanges):
 
 
 class Csv(Text):
-    """Format with values between delimiters, quoted where necessary."""
+    """Delimited text format, with quoted values where necessary."""
 
     header_option: ClassVar[str] = "csv_use_header_line = true"
 

@@ -61,7 +61,7 @@ function("ARRAY_MIN")(lambda call: _extreme(call, min))
 
 
 def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:
-    """Compile the largest or smallest non-null element."""
+    """Compile a call that returns the largest or smallest non-null element of a list."""
     kind = call.args[0].type
     if not is_list(kind) or not is_simple(kind.value_type):
         raise call.wrong(0, "an array")
