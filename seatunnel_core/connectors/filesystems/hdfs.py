@@ -31,8 +31,11 @@ Answer = TypeVar("Answer")
 _FIRST = Backoff()
 """Retry limit of the first request: the address may be wrong, and the user is waiting for the response."""
 
-_PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
-"""Retry limit of almost a minute, enough to fail over to the other NameNode or to restart a DataNode."""
+_PATIENCE = Backoff(attempts=40, first_wait_ms=100, longest_wait_ms=3_000)
+"""Retry limit of about 75 s, enough to fail over to the other NameNode or to restart a DataNode.
+
+After a failover, the NameNode may reserve a file that was being written for another minute (the soft limit of leases).
+"""
 
 OPTION_NAMES = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
