@@ -272,7 +272,7 @@ class AbortKind(enum.Enum):
     """A newer checkpoint, which includes this one, completed first."""
 
     REPLACED = "replaced"
-    """The pipeline is stopping and takes its last checkpoint instead."""
+    """The pipeline is stopping and takes a final checkpoint instead."""
 
     ENDED = "ended"
     """The pipeline ended before the checkpoint completed."""

@@ -353,7 +353,7 @@ class Coordinator:
             self._take_last()
 
     def _take_last(self) -> None:
-        """Trigger the last checkpoint. It replaces all pending ones, and their savepoints are taken with it."""
+        """Trigger the final checkpoint. It replaces all pending ones, and their savepoints are taken with it."""
         for pending in list(self.pending.values()):
             for name in pending.savepoints:
                 self._savepoints.ask(name)
@@ -367,7 +367,7 @@ class Coordinator:
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
-        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline.
+        """Take a savepoint with the next checkpoint, or with the final one if the request ends the pipeline.
 
         A pipeline that is ending rejects the request.
         """
@@ -388,7 +388,7 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Start to stop or drain as requested with a savepoint, possibly before the pipeline was running."""
+        """Stop or drain the pipeline if this was requested, which may have been before the pipeline was running."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:

@@ -11,7 +11,7 @@ PATIENCE = 3
 """Number of intervals without a completed checkpoint after which the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""Minimum interval assumed for overdue checkpoints, because a busy storage may need several tenths of a second."""
+"""Minimum interval for detecting overdue checkpoints, because a busy storage may need several tenths of a second."""
 
 
 class Health:
@@ -88,7 +88,7 @@ class Health:
     def _look(self) -> None:
         """Report the pipeline as degraded if no checkpoint has completed for too long.
 
-        The timer is only moved when it fires, because checkpoints may complete many times a second. A persistent
+        The timer is only rescheduled when it fires, because checkpoints may complete many times a second. A persistent
         problem is reported again whenever its duration has doubled.
         """
         silent_ms = self._wiring.now_ms - self._completed_ms

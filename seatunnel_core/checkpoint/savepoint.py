@@ -39,7 +39,7 @@ class Savepoints:
         """Savepoints with a completed checkpoint *n*, by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
-        """Request a savepoint with the next checkpoint, or only with the last one."""
+        """Request a savepoint with the next checkpoint, or only with the final one."""
         (self._asked_of_the_last if of_the_last else self._asked).append(name)
 
     @property

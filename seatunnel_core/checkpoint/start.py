@@ -199,9 +199,9 @@ class Start:
     def base_committed(self) -> None:
         """Sweep the staged output of older epochs, except output that the restored state refers to (R9).
 
-        Until the next checkpoint, another start would commit that output again. Output of older live checkpoints is
-        already committed; the runtime keeps it for sinks that expire their commit records. A finished pipeline
-        completes again, unless it rolls back.
+        A start before the next checkpoint would commit that output again. Output of older live checkpoints is already
+        committed; the runtime keeps it for sinks that expire their commit records. A finished pipeline completes again,
+        unless it rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()

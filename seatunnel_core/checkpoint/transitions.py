@@ -52,7 +52,7 @@ class Phase(enum.Enum):
     """Splits are emitted, units run, checkpoints are taken."""
 
     STOPPING = "stopping"
-    """A last checkpoint is being taken and published, because a stop was requested."""
+    """A final checkpoint is being taken and published, because a stop was requested."""
 
     FINISHING = "finishing"
     """The final checkpoint is stored, and its output is being published."""

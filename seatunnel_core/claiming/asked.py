@@ -41,7 +41,7 @@ class AskedCheckpoints:
     def still(self) -> dict[int, Asked]:
         """Return the requests that earlier processes did not complete.
 
-        Requests for checkpoints that were removed since are dropped: otherwise the job could never start again.
+        Requests for checkpoints that have since been removed are dropped: otherwise the job could never start again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():

@@ -49,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """Yield a sentence for each sink that cannot find its output published since ``base``, a state of ``epoch``."""
+        """Yield a sentence for each sink that cannot find its output since ``base``, a state of ``epoch``."""
         twice = "undo that change, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
@@ -68,7 +68,7 @@ class Bound:
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """Yield the differences from the current options, for the given epoch and for each later change."""
+        """Yield the differences from the current options, first for the given epoch, then for each later change."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return
@@ -95,7 +95,7 @@ def stages(committable: Committable) -> bool:
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
     """Describe the staged output of a dropped pipeline, or return ``None`` if all of it is known to be published.
 
-    If a staged file is missing, it was published, provided that its staging folder still exists (R8).
+    A missing staged file counts as published if its staging folder still exists (R8).
     """
     for name in states.sinks:
         seat = stored.seats.get(name)

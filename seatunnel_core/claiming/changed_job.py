@@ -13,7 +13,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSou
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
-    """Reject a different job file for a job that has ended: its report would wrongly state that all work is done."""
+    """Reject a changed job file for a job that has ended: the job's report would wrongly cover the changed work."""
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [
         *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
@@ -40,7 +40,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source with other declared columns than at its first start."""
+    """Return a sentence for each source with declared columns that have changed since its first start."""
     found: list[str] = []
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         seat = stored.seats.get(source.name)
@@ -55,7 +55,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source with a different input than at its first start (R12)."""
+    """Return a sentence for each source with an input that has changed since its first start (R12)."""
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [

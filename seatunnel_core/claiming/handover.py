@@ -256,7 +256,7 @@ class _Moving:
     # -- carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """Return the state as the new job needs it, and copy the enumerations that it refers to."""
+        """Return the state adapted to the new job, and copy the enumerations that it refers to."""
         try:
             for digest in sorted(attachments_of(states)):
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))

@@ -140,7 +140,7 @@ def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> st
 
 
 class IncrementalRun:
-    """Increments that one run of a job reads. Does nothing for a job without increments."""
+    """Increments that one run of a job reads. The methods do nothing for a job without increments."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, raw: RawJob, name: str | None) -> None:
         self._storage = storage

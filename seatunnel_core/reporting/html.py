@@ -1,6 +1,6 @@
 """HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
 
-All text from a job (names, states, errors) is escaped here and nowhere else. None of it is rendered as mathematics.
+Only this module escapes the text of a job (names, states, errors). Notebooks are told not to render it as formulas.
 """
 
 import html
@@ -33,7 +33,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def line(words: str) -> str:
-    """Return a line of text for the end of a block; empty without text."""
+    """Return a line of text for the end of a block, or an empty string if there is no text."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'
@@ -80,7 +80,7 @@ def report_html(report: "JobReport") -> str:
 
 
 class InShort:
-    """A report in one line if the job succeeded without warnings, otherwise the whole report."""
+    """HTML of a report: one line if the job succeeded without warnings, otherwise the whole report."""
 
     def __init__(self, report: "JobReport") -> None:
         self._report = report

@@ -48,7 +48,7 @@ class PipelineMetrics(PipelineView):
     """``PipelineView`` with metrics.
 
     Rows and bytes never decrease while the process runs. After a restart of the pipeline, they remain constant until it
-    has read again what it had read before.
+    has caught up.
     """
 
     epoch: int | None = None

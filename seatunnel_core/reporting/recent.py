@@ -1,4 +1,4 @@
-"""Last checkpoints and failures of a pipeline in this process. Some of the checkpoints are not in the storage."""
+"""Last checkpoints and failures of a pipeline in this process, including checkpoints that are not in the storage."""
 
 from collections import deque
 from collections.abc import Iterable

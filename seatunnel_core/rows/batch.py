@@ -77,7 +77,7 @@ class Origins:
     """Times and positions of the changes of rows, computed when needed. All are null for rows read from a table."""
 
     def __init__(self, compute: Callable[[], OriginColumns]) -> None:
-        """Create from a function that returns a value for each row. It is called when needed."""
+        """Create the origins from a function that returns a value for each row. The function is called when needed."""
         self._compute = compute
 
     @property
@@ -136,12 +136,13 @@ class Batch:
     """``RowKind`` of each row; ``None`` if all rows are ``INSERT``."""
 
     absent: Mapping[str, pa.BooleanArray] = field(factory=dict, repr=False)
-    """Mask by name of each column with absent values, which a change does not contain, such as an unchanged TOAST value
-    of PostgreSQL or a column outside of a partial row image: True where the value is absent. The row has null there,
-    and the target must keep its value. The mask has no nulls. Columns without absent values are omitted, so this is
+    """Masks of absent values by column name. A value is absent if a change does not contain it, such as an unchanged
+    TOAST value of PostgreSQL or a column outside of a partial row image. The mask is True there and has no nulls; the
+    row has null there, and the target must keep its value. Columns without absent values are omitted, so this is
     usually empty. Only transforms and sinks with ``keeps_absent`` receive such rows. An ``UPDATE_BEFORE`` must be
     directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink takes the absent values from
-    the old row. A source that emits only the old row emits it as ``DELETE``."""
+    the old row. A source that emits only the old row emits it as ``DELETE``.
+    """
 
     origins: Origins | None = field(default=None, repr=False)
     """Time and position of the change of each row; ``None`` if the source does not provide them, or a transform has

@@ -9,7 +9,7 @@ MAPPING, LIST, DECIMAL = "mapping", "list", "Decimal"
 LONG = "int that no float can represent"
 BIG = "int of more than 64 bits"
 EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
-"""Kinds that a decimal represents together if one of them is a Decimal."""
+"""Kinds of numbers with ``Decimal`` as their common type if at least one of the values is a ``Decimal``."""
 
 EXACT = 2**53
 """Largest absolute value up to which a float represents every integer exactly."""
@@ -59,4 +59,4 @@ REFINED: Mapping[str, Any] = {
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }
-"""Types with several kinds, which depend on the value."""
+"""Python types with several kinds. The value determines the kind."""

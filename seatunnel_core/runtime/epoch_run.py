@@ -34,7 +34,7 @@ from seatunnel_storage_api.state import CheckpointRef
 T = TypeVar("T")
 
 LAST_COMMITS_S = 10.0
-"""Maximum seconds for which a failed pipeline waits for running commits, to count their rows."""
+"""Maximum time that a failed pipeline waits for running commits in order to count their rows, in seconds."""
 
 _STOPPING = "the job is stopping"
 

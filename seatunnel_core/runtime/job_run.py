@@ -246,14 +246,14 @@ class JobRun:
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop immediately. As after a crash, a restore reads all rows again that no checkpoint contains."""
+        """Stop immediately. A restore then reads all rows again that no checkpoint contains, as after a crash."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and release all resources. Idempotent.
 
-        With ``last``, the process exits afterwards, so that an idle Spark is not waited for.
+        Set ``last`` if the process exits afterwards: the method then does not wait until an idle Spark has stopped.
         """
         self._give_slots_back()  # first: no work can start from now on
         if self._threads is not None:

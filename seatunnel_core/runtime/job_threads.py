@@ -318,7 +318,7 @@ class JobThreads:
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and end the threads. Idempotent.
 
-        With ``last``, the process exits with the job. If all rows are committed, Spark's end is then not waited for.
+        Set ``last`` if the process exits with the job: if all rows are committed, Spark is then not waited for.
         """
         if self._closed:
             return

@@ -165,7 +165,7 @@ class PipelineRun:
         return len(found)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Forward the result of a savepoint, except a failure while finishing, when the final checkpoint is used."""
+        """Forward the result of a savepoint. A failure while finishing is ignored: the final checkpoint replaces it."""
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
             return  # its final checkpoint becomes its part
         self._answer(name, ref, reason)

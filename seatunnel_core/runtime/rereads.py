@@ -31,7 +31,7 @@ class Reread:
     """True if the cursor of the poll in progress contains it."""
 
     def added(self, source: SupportsReread, cursor: PollCursor) -> PollCursor:
-        """Return the cursor with the request, or as it was if the source rejects it. Called in a thread of the pool."""
+        """Return the cursor with the request, or unchanged if the source rejects it. Called in a thread of the pool."""
         self.is_in_cursor = False
         try:
             cursor = source.reread(cursor, self.table)
@@ -46,8 +46,8 @@ class Reread:
 class Rereads:
     """Requests of an epoch. All methods are called on the loop's thread.
 
-    A request is answered when a checkpoint is complete that was triggered after the cursor with the request had become
-    part of the source's state.
+    A poll adds the request to the cursor, which becomes part of the source's state. The request is answered once a
+    checkpoint that was triggered afterwards is complete.
     """
 
     _new: list[Reread] = field(factory=list, init=False)

@@ -116,10 +116,10 @@ class SourceIO:
         items: Sequence[DiscoveredObject],
         cursor: PollCursor,
     ) -> tuple[Enumeration, str]:
-        """Return the stored enumeration of a source and the name of its attachment (R12). ``items`` need Spark.
+        """Return the stored enumeration of a source and the name of its attachment (R12).
 
-        If the source implements ``SupportsRestoredSchemas``, the schemas of a restored enumeration may differ from the
-        stored ones.
+        Inspecting ``items`` needs Spark. If the source implements ``SupportsRestoredSchemas``, the schemas of a
+        restored enumeration may differ from the stored ones.
         """
         source = self.planned.source(source_name)
         if attachment is not None:

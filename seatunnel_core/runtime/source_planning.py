@@ -53,7 +53,9 @@ class Planner:
     """Function that receives the operator chains by source, on the loop."""
 
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that receives, on the loop, a function from the time to the event of a result; drops late results."""
+    """Function that delivers an event on the loop, unless it is late. It receives a function that creates the event for
+    the current time.
+    """
 
     _when_spark_runs: Callable[[Then], None]
     """Function that calls its argument on the loop once Spark runs or has failed to start."""

@@ -1,4 +1,4 @@
-"""Progress of the sources of a pipeline, also between polls and across restarts."""
+"""Progress of the sources of a pipeline, which is also known between polls and after restarts."""
 
 import logging
 import time
@@ -15,7 +15,7 @@ from seatunnel_core.work.fact import Fact
 _log = logging.getLogger(__name__)
 
 _CURRENT_S = 30
-"""Seconds after a poll that reached the end of the log, from which on the source may be behind."""
+"""Time for which a source counts as up to date after a poll that reached the end of the log, in seconds."""
 
 
 @frozen(kw_only=True)
@@ -90,7 +90,7 @@ class ProgressOfSources:
         return progress
 
     def _aged(self, progress: SourceProgress, polled: _Polled) -> SourceProgress:
-        """Return the progress at the current time: until the next poll, the lag grows."""
+        """Return the progress at the current time. The lag grows until the next poll."""
         age_s = self._clock() - polled.at
         if progress.lag_seconds is None or (progress.lag_seconds == 0 and age_s <= _CURRENT_S):
             return progress

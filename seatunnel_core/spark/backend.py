@@ -194,7 +194,7 @@ class SparkBackend:
         """Run a Spark job with a single task, which requests each unit from ``listener`` and reports each result to it.
 
         Return the results that could not be reported, with the indexes of their work items. The exceptions are those of
-        ``run``. Before they are raised, a task that writes directly has ended, or its executor was declared lost.
+        ``run``. If the task writes directly, they are raised only after it has ended or its executor was declared lost.
         """
         exchange = self._exchange
         if exchange is None:

@@ -322,7 +322,7 @@ class UnitDispatcher:
             return batch.reached
 
     def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:
-        """Queue units again: the first time each pipeline in a separate job, after that each unit in a separate job.
+        """Queue units again: first in one Spark job per pipeline, and if that job is lost, in one Spark job per unit.
 
         The caller holds the lock. Otherwise a pipeline that is cancelled in between would continue.
         """

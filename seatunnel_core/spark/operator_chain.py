@@ -1,8 +1,8 @@
 """Operator chain of a task: a source with all downstream transforms and sinks.
 
 The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
-is one chain per source: a sink fed by two sources is in both chains. Only for a query that combines rows, a chain reads
-all splits of one or several joined sources as a single work unit.
+is one chain per source: a sink fed by two sources is in both chains. The exception is a query that combines rows: its
+chain reads all splits of one or several joined sources as a single work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -48,8 +48,8 @@ a batch contains at most one of them per pipeline.
 """
 
 MOST_UNITS = 128
-"""Maximum number of units in a batch, regardless of predictions. In measurements with a thousand small tables, 256 was
-a tenth slower and 64 was not faster.
+"""Maximum number of units in a batch, regardless of predictions. In measurements with a thousand small tables, a limit
+of 256 was a tenth slower, and a limit of 64 was not faster.
 """
 
 MOST_READER_THREADS = 64
@@ -182,10 +182,10 @@ def choose_reader_threads(
 ) -> tuple[list[Candidate[T]], dict[S, int]]:
     """Return the units for a task that reads them concurrently, and the number of reader threads for each source.
 
-    The first of ``waiting`` is included. ``free`` is the number of further units of each source that may be read
-    concurrently, ``most`` that of all sources together, and ``all_readers`` the maximum of each source: for each reader
-    thread, a task takes an even share of the units, and leaves the rest for readers that become free. ``reader``
-    returns the source of a unit, and ``tasks`` is the number of tasks over which the units are spread.
+    The first of ``waiting`` is included. The units are spread over ``tasks`` tasks, and ``reader`` returns the source
+    of a unit. ``free`` is the number of further units of each source that may be read concurrently, and ``most`` the
+    number for all sources together. ``all_readers`` is the maximum number of reader threads of each source. A task
+    takes an even share of the units for each of its threads, and leaves the rest to threads that become free.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]

@@ -215,9 +215,9 @@ class ReportChannel:
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
         """Connect to the driver if there is an address.
 
-        If the driver is unreachable, items begin without its permission. The exception are items that must not begin
-        twice (``once``), in a repeated task (``again``) or after the connection broke: another task may already have
-        received them. If the driver no longer runs the batch, no item begins.
+        If the driver is unreachable, items begin without its permission. Items that must not begin twice (``once``) do
+        not begin in a repeated task (``again``) or after the connection broke: another task may already have received
+        them. If the driver no longer runs the batch, no item begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()

@@ -22,10 +22,10 @@ class Reports:
     With ``at_once``, for units that write directly to a target or are read concurrently, a unit begins when the driver
     allows it, and its result is reported when it ends.
 
-    Other units can be restarted safely, so they begin without permission. Every ``PAUSE_S``, a thread reports the unit
-    that began last and the results since the last report. A busy driver takes as long to respond as several small units
-    take to run, and each message adds to its load. After a refusal, each unit requests permission first, so that at
-    most the units of one interval begin unnecessarily.
+    Other units can safely be restarted, so they begin without waiting for the driver's permission. Every ``PAUSE_S``, a
+    thread reports the unit that began last and the results since the last report. A busy driver takes as long to
+    respond as several small units take to run, and each message adds to its load. Once the driver has refused a unit,
+    each unit requests permission first, so that at most the units of one interval begin unnecessarily.
     """
 
     def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:

@@ -122,7 +122,7 @@ class Shipment:
         modules: Iterable[str],
         declared: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """Ensure that tasks can import the modules. Repeated calls for the same modules are free.
+        """Ensure that tasks can import the modules. Repeated calls for the same modules return immediately.
 
         ``given_up`` ends waiting for executors. ``declared`` contains further modules with the plugin that needs each.
 

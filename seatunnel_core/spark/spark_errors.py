@@ -78,7 +78,7 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Permanent errors with a base class of transient errors."""
+"""Permanent errors that are derived from a class of transient errors."""
 
 
 def _python_error(error: BaseException | None) -> str:

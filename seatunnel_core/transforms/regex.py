@@ -13,7 +13,8 @@ _ADVICE = (
     "look-around, references inside a pattern and possessive repetition are not supported; use the Python transform"
 )
 _AROUND = ("", "a", " ", "\n")
-"""Strings next to a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
+"""Characters next to a position that patterns can distinguish: none (end of the string), a letter, a space, a line end.
+"""
 
 
 def check_pattern(option: str, pattern: str) -> None:

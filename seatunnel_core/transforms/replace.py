@@ -1,4 +1,4 @@
-"""The transform ``Replace``: replaces a text, or matches of a regular expression, in one column."""
+"""The transform ``Replace``: replaces a string, or matches of a regular expression, in one column."""
 
 from collections.abc import Iterator
 from typing import ClassVar

@@ -19,7 +19,7 @@ Function = Callable[[dict[str, Any]], Given]
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowFunction(RowGiver):
-    """A function of one row for ``Rows.transform``; calling it calls the function."""
+    """A function of one row for ``Rows.transform``. Calling the object calls the function."""
 
     function: Function
 

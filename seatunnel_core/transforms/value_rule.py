@@ -141,7 +141,7 @@ def _lengths(kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
 
 @frozen(kw_only=True)
 class Regex(ValueRule):
-    """The whole value must match."""
+    """The whole value must match the regular expression."""
 
     pattern: str
     case_sensitive: bool = True

@@ -44,7 +44,8 @@ class RestoreRequest:
     """True to drop the state of sources and sinks that were removed from the job."""
 
     drops_staged: bool = False
-    """True to drop output that is staged in the checkpoint of a savepoint: it is published already, or read again."""
+    """True to drop staged output in the checkpoint of a savepoint: it is already published, or its rows are read again.
+    """
 
     saved: frozenset[str] = frozenset()
     """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
@@ -58,7 +59,8 @@ class RestoreRequest:
     """True if the restored checkpoint must contain all output that is published according to the targets."""
 
     since: int | None = None
-    """First epoch that may serve the request. It has been served if this epoch or a later one has a checkpoint."""
+    """First epoch that may serve the request. The request has been served once this or a later epoch has a checkpoint.
+    """
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
         """Return the request for this process; ``since`` is the first epoch that it may claim.
@@ -73,7 +75,7 @@ class RestoreRequest:
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """Return the request, without the parts that apply only until the first start has stored a checkpoint."""
+        """Return the request; if it has been served, without the parts that only apply to the first start."""
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
         return RestoreRequest(allow_non_restored=self.allow_non_restored)
@@ -220,14 +222,14 @@ def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> C
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """Return the live checkpoint ``ref``, or its savepoint, which a start from ``ref`` would orphan."""
+    """Return the live checkpoint ``ref``, or its savepoint, if any, because a start from ``ref`` would orphan it."""
     found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
     return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint with the state of ``chosen``: for a savepoint, the checkpoint before it, if it exists.
+    """Return the checkpoint to read the state from: for a savepoint, the checkpoint before it, if that exists.
 
     That checkpoint also contains finished units that were held back for order, so that the sweep keeps their output
     (R9).

@@ -81,7 +81,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
     """Return True if the start has to compare the restored state with the output that the targets show as published.
 
-    It is not necessary for a finished pipeline, or if unknown output is rolled back.
+    The comparison is not necessary for a finished pipeline, or if unknown output is rolled back.
     """
     return request.requires_known and states.retracting is None and not is_final
 

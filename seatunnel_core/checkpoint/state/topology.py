@@ -32,7 +32,7 @@ class SourceSpec:
     """Number of work units submitted to Spark per parallel reader, which may run several of them in one task."""
 
     splits_apart: bool = False
-    """True to put only a few splits into a unit, however small, because reading them mostly waits."""
+    """True to put only a few splits into a unit, however small they are, because their reader mostly waits for I/O."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None

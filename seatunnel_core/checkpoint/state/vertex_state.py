@@ -30,7 +30,7 @@ class SourceState(Stored):
     """Number of splits of the enumeration."""
 
     waiting: tuple[Split, ...] = may_lack(())
-    """Splits that polls found and that are not emitted yet; numbered from ``total`` without gaps."""
+    """Splits that polls found and the source has not emitted yet; numbered from ``total`` without gaps."""
 
     memory: Mapping[str, Any] | None = may_lack(None)
     """Cursor for the next poll of an unbounded source, as JSON values. ``None`` for a bounded source, and before the
@@ -86,7 +86,8 @@ class SinkState(Stored):
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target, or 0. A target without traces of it is rejected later (R8)."""
+    """Newest epoch known to have prepared the target, or 0. A target that shows no trace of it is rejected later (R8).
+    """
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0

@@ -40,7 +40,10 @@ class Polling:
             self._wiring.do(Poll(source=self._source, memory=self.memory, facts=self._facts, next_index=next_index))
 
     def learn(self, facts: tuple[Fact, ...]) -> int:
-        """Keep facts for the next poll, due at once unless the last one failed; return the number of facts to drop."""
+        """Keep facts for the next poll, which is due at once unless the last poll failed.
+
+        Return the number of facts that the task may drop.
+        """
         if self.has_all:
             return len(facts)
         self._facts += facts
@@ -50,7 +53,7 @@ class Polling:
         return 0
 
     def found(self, event: Found, go_on: Callable[[], None]) -> int:
-        """Record the result of a poll, call ``go_on`` after its delay, and return the number of facts to drop."""
+        """Record the result of a poll, and call ``go_on`` after its delay. Return the number of facts to drop."""
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory

@@ -41,7 +41,7 @@ class _Entry:
 
     committable: Committable
     after: int
-    """ID of the last barrier that arrived on the same input before the committable; later checkpoints contain it."""
+    """ID of the last barrier that arrived on the same input before the committable, which later checkpoints contain."""
 
     may_be_committed: bool
     """True if it may already be published, because it was restored or an earlier commit was attempted (R8)."""

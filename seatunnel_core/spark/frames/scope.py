@@ -45,7 +45,8 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Joins in which the matches of an input row do not depend on other rows, by True if the input is the left side."""
+"""Join types in which the matches of an input row do not depend on other rows; key: True if the input is the left side.
+"""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -241,7 +242,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of a Spark class without its package. Names of other classes keep it, so no list has them."""
+    """Return the name of a node's class. Only Spark's classes lose their package, so other classes are in no list."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

@@ -40,7 +40,7 @@ class Noted:
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Callback for a task's report on a piece of input. It receives the number of the piece, by which a piece that is read
+"""Callback for a task's report on a piece of input. It receives the number of the piece, so that a piece that is read
 twice is counted once. Without a number, the piece is the partition of the task.
 """
 

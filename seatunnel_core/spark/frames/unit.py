@@ -117,7 +117,7 @@ class UnitFrames:
     def _numbers(self, reader: Reader) -> "DataFrame":
         """Return a frame of split indexes of a source, with a partition for each task that reads them.
 
-        A work unit has few splits. A query has all splits, and at most the source's maximum number of concurrent tasks.
+        A work unit has few splits. A query has all splits; the source's maximum number of concurrent tasks applies.
         """
         if self.chain.splits is None:
             splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
@@ -145,8 +145,8 @@ class UnitFrames:
 def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
     """Yield the fused part of a work unit: rows that reach sinks without a DataFrame transform.
 
-    Each source is one task. In a query, it is the source's maximum number of concurrent tasks. ``key`` is the key of
-    the chain in a batch, and ``slots`` is the number of tasks that Spark runs concurrently.
+    One task reads each source; in a query, up to the source's maximum number of concurrent tasks do. ``key`` is the key
+    of the chain in a batch, and ``slots`` is the number of tasks that Spark runs concurrently.
     """
     for reader in chain.readers:
         if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):

@@ -146,7 +146,7 @@ def _spoken_version(runtime: Path, found_at: str) -> str:
 
 
 def _answers(executable: Path) -> Path | None:
-    """Return the Java home of an executable on ``PATH``, with links followed; ``None`` if there is none.
+    """Return the Java home of an executable on ``PATH``, with symbolic links resolved; ``None`` if there is none.
 
     On macOS ``/usr/bin/java`` is a stub that exists even without a Java.
     """

@@ -1,1 +1,1 @@
-"""Transforms that call models by HTTP: completions for rows, and embeddings of texts."""
+"""Transforms that call models over HTTP: completions for rows, and embeddings of strings."""

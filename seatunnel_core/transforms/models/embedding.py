@@ -1,4 +1,4 @@
-"""The transform ``Embedding``: computes vectors of texts with a model."""
+"""The transform ``Embedding``: computes embedding vectors of strings with a model."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -52,7 +52,7 @@ _EXAMPLE = "example"
 
 
 class Embedding(Transform):
-    """Appends the columns, of type ``float_vector``. The vector of a null text is null."""
+    """Appends the columns, of type ``float_vector``. The vector of a null value is null."""
 
     identifier: ClassVar[str] = "Embedding"
     declared = (*of_models.OPTIONS, FIELDS, INPUTS, DIMENSION, SECRET_KEY, OAUTH_PATH)

@@ -14,7 +14,7 @@ TABLE, KINDS = "rows", "#kinds"
 """Names of the table and of the row kinds in the engine's SQL."""
 
 _BATCH_ROWS = 2**20
-"""Number of rows that DataFusion passes to a function at once; a batch always has fewer."""
+"""Maximum number of rows that DataFusion passes to a function at once; a batch always has fewer."""
 
 
 @frozen(kw_only=True)

@@ -71,7 +71,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """Return the value for constant arguments; ``None`` if that fails, so that the error is reported for a row."""
+    """Return the result for constant arguments; ``None`` if the call fails, so that the error is reported for a row."""
     if not is_simple(kind):
         return None
     try:
@@ -98,7 +98,7 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 def _from_zero(column: pa.Array) -> pa.Array:
     """Return a column with offset 0, by copying it if necessary.
 
-    Some Arrow kernels do not support other offsets in DataFusion's strings, nor does DataFusion in other columns.
+    Other offsets are not supported in DataFusion's strings by some Arrow kernels, and in other columns by DataFusion.
     """
     if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])

@@ -65,7 +65,7 @@ class Expressions:
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        """Compile a call; raise ``SqlError`` if the number of arguments is wrong or it is not allowed here."""
+        """Compile a call; raise ``SqlError`` for a wrong number of arguments or a function that is not allowed there."""
         known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} is allowed only after LATERAL VIEW")

@@ -7,13 +7,13 @@ from sqlglot import exp
 from seatunnel_core.transforms.sql.functions.moment_fields import OF_DATES, STEPS_US
 
 _ORDERS = {"DATEADD": (2, 1), "TIMESTAMPADD": (2, 1), "DATEDIFF": (1, 2), "DATE_TRUNC": (1,)}
-"""Functions with a unit, each with the order of its other arguments if the unit is the first one."""
+"""Functions with a unit, each with the order of its other arguments if the unit is the first argument."""
 
 
 def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collection[str]) -> Sequence[exp.Expression]:
     """Return the arguments of a call with the unit as last argument, in quotes.
 
-    The unit may be the first argument, as in other databases, and a bare name unless a column has this name.
+    As in other databases, the unit may be the first argument, and it may be unquoted unless a column has this name.
     """
     order = _ORDERS.get(name, ())
     if not order or len(args) < 2:

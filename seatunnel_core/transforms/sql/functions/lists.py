@@ -41,7 +41,7 @@ def map_of(call: Call) -> Value:
 
 
 def _of_one_type(call: Call, first: int) -> list[Value]:
-    """Return every second argument, converted to their common type."""
+    """Return every second argument from ``first`` on, converted to the common type of these arguments."""
     kind = NULL
     chosen = among(call.args[first::2])
     for each in chosen:
@@ -158,7 +158,7 @@ def vector_reduce(call: Call) -> Value:
 def exploded(
     rows: pa.RecordBatch, kinds: pa.Array | None, lists: pa.Array, output: pa.Field, *, outer: bool
 ) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return a row for each element, in a new column; with ``outer`` also one for a row without elements."""
+    """Return a row for each element, with the element in a new column. With ``outer``, keep rows without elements."""
     if outer:
         one_null = pa.scalar([None], pa.list_(lists.type.value_type))
         lists = pc.cast(lists, pa.list_(lists.type.value_type))

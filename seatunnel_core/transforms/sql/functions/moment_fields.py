@@ -81,4 +81,4 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], pa.DataType, bool]] = {
     "MICROSECONDS": (_second_micros, INT, True),
     "EPOCH": (_epoch, BIGINT, True),
 }
-"""Fields by name: the function that computes it from timestamps, its type, and True if a time of day has it."""
+"""Fields by name: the function that computes the field from timestamps, its type, and True if times of day have it."""

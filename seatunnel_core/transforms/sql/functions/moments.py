@@ -138,7 +138,7 @@ def datediff(call: Call) -> Value:
 
 
 def _whole_months(step: int) -> ArrowFunction:
-    """Return the function that counts units of months; the last month counts from its day of the month."""
+    """Return the function that counts units of whole months; a month lasts until the same day of the next month."""
 
     def between(first: Any, second: Any) -> Any:
         first, second = (pc.cast(each, TIMESTAMP) for each in (first, second))
