@@ -6,14 +6,15 @@ from seatunnel_core.errors import SourceChangedError, SourceError
 class CaptureSetupError(SourceError):
     """The database is not set up for change data capture: a log setting, a privilege or a publication is missing.
 
-    What the engine did: nothing was read. `--check` reports the same.
+    What the engine did: it read nothing. `--check` reports the same problem.
 
     Retried: no, because only an administrator of the database can change it.
 
     What to do: run the statements in the message. PostgreSQL needs `wal_level = logical` (and a restart), and a user
     with REPLICATION that may read the tables. MySQL and MariaDB need `log_bin`, `binlog_format = ROW`,
     `binlog_row_image = FULL`, no `binlog_row_value_options`, and the privileges REPLICATION SLAVE and REPLICATION
-    CLIENT. New values of these settings apply to new sessions only, so writers must reconnect.
+    CLIENT. New values of these settings apply only to new sessions, so applications that write to the database must
+    reconnect.
     """
 
     code = "CAPTURE-SETUP"
@@ -22,14 +23,14 @@ class CaptureSetupError(SourceError):
 class ColumnsChangedError(SourceChangedError):
     """The columns of a captured table have changed.
 
-    What the engine did: it wrote all changes before the position in the message, and stopped with a checkpoint there.
-    It wrote no later change.
+    What the engine did: it wrote all changes up to the position in the message, took a checkpoint there and stopped. It
+    wrote no later changes.
 
     Retried: no, because the target does not have the new columns yet.
 
-    What to do: change the columns of the target in the same way, for example with the same ALTER TABLE. Then resume the
-    job with the command that it printed (`seatunnel -r JOB_ID`): it reads the new columns, and continues at that
-    position.
+    What to do: apply the same change to the columns of the target, for example with the same ALTER TABLE. Then resume
+    the job with the command that it printed (`seatunnel -r JOB_ID`): it continues at that position with the new
+    columns.
     """
 
     code = "COLUMNS-CHANGED"
@@ -37,15 +38,15 @@ class ColumnsChangedError(SourceChangedError):
 
 
 class LogRemovedError(SourceChangedError):
-    """The server has removed a part of its binary log that the job has not read.
+    """The server has removed a part of its binary log that the job had not read yet.
 
-    What the engine did: it stopped before the gap, because changes are lost.
+    What the engine did: it stopped before the gap, because the changes in it are lost.
 
     Retried: no, because the server cannot restore the log.
 
-    What to do: start a new job, which reads the tables again. Let the server keep its log for longer than the longest
-    pause of the job (`binlog_expire_logs_seconds`, or `expire_logs_days` on MariaDB and MySQL 5.7), and do not purge
-    the log beyond the oldest position that the job shows.
+    What to do: start a new job, which reads the tables again. Configure the server to keep its log for longer than the
+    longest pause of the job (`binlog_expire_logs_seconds`, or `expire_logs_days` on MariaDB and MySQL 5.7), and do not
+    purge the log beyond the oldest position that the job shows.
     """
 
     code = "LOG-REMOVED"
@@ -54,15 +55,15 @@ class LogRemovedError(SourceChangedError):
 class SlotInUseError(SourceError):
     """Another process reads the replication slot of the job.
 
-    What the engine did: it read nothing with the slot, because two readers would discard changes that the other one
-    needs.
+    What the engine did: it did not read from the slot, because each of two readers would discard changes that the other
+    one needs.
 
     Retried: yes, for some time, because an earlier process of the same job may still hold the slot. If it does not
     release the slot, or if it belongs to another job, the pipeline fails.
 
-    What to do: wait, if an earlier process of the same job still runs: the server notices its end after at most
-    `wal_sender_timeout`. Otherwise choose another `slot.name` for one of the jobs. `SELECT active_pid FROM
-    pg_replication_slots` shows the process on the server.
+    What to do: if an earlier process of the same job held the slot, wait: the server detects that the process has ended
+    after at most `wal_sender_timeout`. Otherwise choose another `slot.name` for one of the jobs. `SELECT active_pid
+    FROM pg_replication_slots` shows the server process that uses the slot.
     """
 
     code = "SLOT-IN-USE"
@@ -80,28 +81,29 @@ class SlotChangedError(SourceChangedError):
 
 
 class SlotMissingError(SlotChangedError):
-    """The replication slot does not exist, or is not a logical slot with ``pgoutput``, so the server keeps no log.
+    """The replication slot does not exist, or is not a logical slot with ``pgoutput``.
 
-    What the engine did: it stopped, because changes since the last checkpoint may be lost.
+    What the engine did: it stopped. Without a slot the server keeps no log, so changes since the last checkpoint may be
+    lost.
 
-    Retried: no, because a new slot does not have the changes of the dropped one.
+    Retried: no, because a new slot does not contain the changes of the dropped slot.
 
     What to do: start a new job, which creates the slot and reads the tables again. If the name was wrong, set
-    `slot.name` to that of an existing slot.
+    `slot.name` to the name of the existing slot.
     """
 
     code = "SLOT-MISSING"
 
 
 class SlotLostError(SlotChangedError):
-    """The server has removed log that the replication slot needs, or has invalidated the slot.
+    """The server has removed a part of its log that the replication slot needs, or has invalidated the slot.
 
     What the engine did: it stopped, because changes are lost.
 
     Retried: no, because the server cannot restore the log.
 
     What to do: drop the slot with `seatunnel slots drop -c FILE`, and start a new job, which reads the tables again.
-    Set `max_slot_wal_keep_size` on the server large enough for the longest pause of the job, and watch
+    Set `max_slot_wal_keep_size` on the server high enough for the longest pause of the job, and monitor
     `seatunnel_source_lag_bytes`.
     """
 
@@ -111,12 +113,12 @@ class SlotLostError(SlotChangedError):
 class SlotAdvancedError(SlotChangedError):
     """The replication slot was confirmed beyond the position at which the job continues.
 
-    What the engine did: it stopped, because the server would skip the transactions in between without an error.
+    What the engine did: it stopped, because the server would silently skip the transactions in between.
 
-    Retried: no, because a slot cannot go back.
+    Retried: no, because a slot cannot be moved back.
 
-    What to do: continue from the newest checkpoint, if an older state was restored. If another job or program has used
-    the slot, give each its own `slot.name`, and start a new job, which reads the tables again.
+    What to do: if an older state was restored, resume from the newest checkpoint instead. If another job or program has
+    used the slot, give each of them its own `slot.name`, and start a new job, which reads the tables again.
     """
 
     code = "SLOT-ADVANCED"

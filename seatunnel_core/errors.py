@@ -95,8 +95,8 @@ def each_of(error: Exception) -> tuple[str, ...]:
 class UsageError(SeaTunnelError):
     """An invalid request on the command line, in a job file or from Python.
 
-    What the engine did: usually nothing, because it checks before it starts. If an option turns out to be wrong while
-    the job runs, only the pipelines that use it fail.
+    What the engine did: usually nothing, because requests are checked before a job starts. If an option turns out to be
+    invalid while the job runs, only the pipelines that use it fail.
 
     What to do: follow the message, which contains the alternatives. `seatunnel --help` and `seatunnel help NAME` list
     commands and options.
@@ -112,23 +112,23 @@ class ConfigError(UsageError):
 
     Retried: no, because the result would be the same. The command ends with exit code 2.
 
-    What to do: correct each line. `seatunnel --check -c FILE` checks the file without moving a row. `seatunnel help
-    mistakes` shows frequent mistakes, `seatunnel help options` the options of the engine and of jobs, and `seatunnel
-    help Jdbc` those of a connector.
+    What to do: correct the reported lines. `seatunnel --check -c FILE` checks the file without moving a row. `seatunnel
+    help mistakes` shows common mistakes, `seatunnel help options` lists the options of the engine and of jobs, and
+    `seatunnel help Jdbc` lists the options of a connector.
 
     Message: job.conf:1:11: env has no option 'job.mod'. Did you mean 'job.mode'?
     """
 
 
 class JobError(UsageError):
-    """The parts of a job (inputs, names, columns) do not fit together, or do not fit the job's stored state.
+    """The parts of a job (inputs, names, columns) do not match each other, or do not match the job's stored state.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
     Retried: no, because the result would be the same. The command ends with exit code 2.
 
-    What to do: correct the names and columns that the message lists; `seatunnel --check -c FILE` shows the plan. For a
-    resumed job, see `seatunnel help restore` for permitted changes.
+    What to do: correct the names and columns in the message; `seatunnel --check -c FILE` shows the plan. For a resumed
+    job, `seatunnel help restore` lists the permitted changes.
 
     Message: job.conf:5:3: LocalFile reads from 'peple', but no source or transform has this plugin_output.
     Did you mean 'people'?
@@ -150,7 +150,7 @@ class SourceError(ConnectorError):
     What the engine did: rows of completed checkpoints stay published; nothing was skipped.
 
     What to do: correct the cause in the message, then resume with `seatunnel -r JOB_ID`. If an option of the source is
-    wrong, see `seatunnel help restore` for permitted changes, or start a new job.
+    wrong, correct it if `seatunnel help restore` permits the change, or start a new job.
 
     Message: people.orc is not an ORC file, or is damaged: …
     """
@@ -159,13 +159,13 @@ class SourceError(ConnectorError):
 class SourceChangedError(SourceError):
     """The data of a source changed after the job listed it, so reading it again would give different rows.
 
-    What the engine did: it stopped reading, because otherwise parts of both states would be published.
+    What the engine did: it stopped reading; otherwise a mixture of old and new data would be published.
 
-    Retried: no, because the data stays changed. The pipeline failed immediately; the others run to
+    Retried: no, because the original data is no longer available. The pipeline failed immediately; the others run to
     completion.
 
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
-    Write new data under new names while a job runs.
+    While a job runs, write new data to new files or tables.
 
     Message: … changed after it was listed: it was modified (6 bytes when listed, 12 now); start a new job to read its
     current content
@@ -173,15 +173,15 @@ class SourceChangedError(SourceError):
 
 
 class RowError(SourceError):
-    """A row is invalid: the message contains file, line or row, column, value and the expected form.
+    """A row is invalid. The message contains the file, the line or row, the column, the value and the expected format.
 
     What the engine did: no rows of the work unit that contains this row were published.
 
-    Retried: no, because the same row gives the same error. The pipeline failed immediately; the others run to
+    Retried: no, because the same row would cause the same error. The pipeline failed immediately; the others run to
     completion.
 
-    What to do: correct the row or the schema. If the connector has the option `row_error_handle_way`, SKIP skips and
-    counts bad rows. `seatunnel help mistakes` shows the messages about bad files.
+    What to do: correct the row or the schema. If the connector has the option `row_error_handle_way`, set it to SKIP to
+    skip and count invalid rows. `seatunnel help mistakes` shows the messages for invalid files.
 
     Message: people.csv, line 2, column 'id': 'x' is not a bigint
     """
@@ -195,21 +195,21 @@ class RowError(SourceError):
 class TransformError(ConnectorError):
     """A transform cannot be applied to its input columns or rows.
 
-    What the engine did: it checks columns before the job reads or writes anything. If a row causes the error, no
-    rows of its work unit were published.
+    What the engine did: columns are checked before the job reads or writes data. If a row caused the error, no rows of
+    its work unit were published.
 
     What to do: correct the transform or its input. `seatunnel --check -c FILE` shows the output columns of each
-    transform, and `seatunnel help NAME` its options.
+    transform, and `seatunnel help NAME` lists its options.
 
     Message: Sql: line 1, column 8: there is no column nam; did you mean name?
     """
 
 
 class SinkError(ConnectorError):
-    """A sink cannot be prepared, written, published or swept, or cannot accept its input columns.
+    """A sink cannot prepare its target, write, publish or clean up rows, or does not accept its input columns.
 
-    What the engine did: published output stays, without duplicates. The next start publishes or removes the output
-    staged since.
+    What the engine did: published output is kept, without duplicates. The next start publishes or removes output that
+    was staged but not published.
 
     What to do: correct the cause in the message, such as the folder, its permissions or the disk space, then resume
     with `seatunnel -r JOB_ID`.
@@ -222,11 +222,11 @@ class SinkError(ConnectorError):
 class CommitError(SinkError):
     """Staged output could not be published, although the checkpoint that refers to it is stored.
 
-    What the engine did: nothing was lost: the checkpoint still records all unpublished output, and each start publishes
-    it first. Nothing is published twice, unless the sink's guarantee is weaker: `seatunnel --check` prints each
-    pipeline's guarantee.
+    What the engine did: no rows were lost: the checkpoint still records all unpublished output, and each start
+    publishes it first. No row is published twice, unless the sink's guarantee is weaker than exactly-once; `seatunnel
+    --check` prints the guarantee of each pipeline.
 
-    What to do: check the object in the message. If files of the target or of its staging folder were moved, copied or
+    What to do: check the object in the message. If files in the target or its staging folder were moved, copied or
     deleted, undo that; then resume with `seatunnel -r JOB_ID`.
 
     Message: pipeline 1, sink LocalFile: the staged file … is missing…
@@ -238,10 +238,10 @@ class CommitError(SinkError):
 
 
 class RuleError(SinkError):
-    """A rule that the `Assert` sink checks does not hold.
+    """A rule of the `Assert` sink is violated.
 
-    What the engine did: rules about single rows end the pipeline at the first violation; rules about the number of rows
-    are checked after all rows are committed. Other sinks may have published rows.
+    What the engine did: a rule about single rows ends the pipeline at the first violation; a rule about the number of
+    rows is checked after all rows are committed. Other sinks may have published rows.
 
     Retried: no, because the same rows violate the same rule. The pipeline failed immediately; the others run to
     completion.
@@ -255,11 +255,11 @@ class RuleError(SinkError):
 class StoredValueError(SeaTunnelError):
     """A value in a checkpoint, a manifest or an attachment is missing or of the wrong type.
 
-    What the engine did: it used and changed nothing. The seal of the value is intact, so another version or another
-    program wrote it.
+    What the engine did: it did not use the value, and changed nothing. The checksum is intact, so the value was not
+    damaged: another version or another program wrote it.
 
     What to do: run the version that wrote it; `seatunnel help versions` lists which version reads which state. If no
-    other version and no other program wrote there, report it as a bug.
+    other version or program has written to this storage, report it as a bug.
 
     Message: 'epoch' must be a whole number from 0 to …, not 'one'
     """
@@ -268,11 +268,11 @@ class StoredValueError(SeaTunnelError):
 class PlatformError(SeaTunnelError):
     """Java, Spark, a package or the operating system does not meet the engine's requirements.
 
-    What the engine did: nothing, if the error occurs at the start. If Spark ends while a job runs, all checkpoints are
-    kept.
+    What the engine did: nothing, if the error occurred before the job started. If Spark ended while a job was running,
+    all checkpoints are kept.
 
-    What to do: install or start what the message requires; for Spark clusters see `seatunnel help cluster`. Resume a
-    job that had begun with `seatunnel -r JOB_ID`.
+    What to do: install or start the component named in the message; for Spark clusters see `seatunnel help cluster`. If
+    a job was running, resume it with `seatunnel -r JOB_ID`.
 
     Message: expected a Spark master as spark://HOST:PORT, usually with port 7077, not 'spark://here'
     """
@@ -281,25 +281,26 @@ class PlatformError(SeaTunnelError):
 class PacketLostError(SeaTunnelError):
     """Spark lost the task that ran a work unit, because its worker died, ran out of memory or was disconnected.
 
-    What the engine did: it ran each unit of that task again in a separate task. The message lists the failed unit of
-    each attempt, with its files and bytes. The engine published no rows of these units.
+    What the engine did: it ran each unit of that task again in a separate task. For each attempt, the message lists the
+    failed unit with its files and bytes. No rows of these units were published.
 
-    What to do: find the reason in Spark's log; the final report contains its path. A very large row or file can crash
-    every worker: give the workers more memory, or split the file. Then resume with `seatunnel -r JOB_ID`.
+    What to do: find the reason in Spark's log; the final report contains the log's path. A very large row or file can
+    crash every worker that reads it: give the workers more memory, or split the file. Then resume with `seatunnel -r
+    JOB_ID`.
     """
 
     retryable = True
 
 
 class SavepointError(SeaTunnelError):
-    """A savepoint was not taken. The job may continue unaffected.
+    """A savepoint was not taken. The job itself may still be running.
 
-    What the engine did: it stored no savepoint of this name. The job's checkpoints are not affected.
+    What the engine did: it stored no savepoint with this name. The job's checkpoints are not affected.
 
     Retried: not automatically. A running job continues to take checkpoints.
 
-    What to do: request it again when the cause in the message is removed. If the job has stopped for the savepoint,
-    resume it from its latest checkpoint with `seatunnel -r JOB_ID`. See `seatunnel help savepoints`.
+    What to do: remove the cause given in the message, then request the savepoint again. If the job has stopped for the
+    savepoint, resume it from its latest checkpoint with `seatunnel -r JOB_ID`. See `seatunnel help savepoints`.
 
     Message: the savepoint nightly was not taken: pipeline 1 (people): …
     """
@@ -308,12 +309,13 @@ class SavepointError(SeaTunnelError):
 class CopyError(SeaTunnelError):
     """A job cannot be copied to another storage: a part of it is damaged or missing, or it is running.
 
-    What the engine did: it stopped before the manifest, so that no job exists at the destination; the source is
-    unchanged. The next copy continues from there.
+    What the engine did: it stopped before it copied the manifest, so the job does not exist at the destination yet; the
+    source is unchanged. The next attempt continues the copy.
 
     Retried: not automatically. The command ends with exit code 1.
 
-    What to do: stop the job if it is running; find the damage with `seatunnel checkpoints verify`; then copy again.
+    What to do: stop the job if it is running, or find the damaged parts with `seatunnel checkpoints verify` and restore
+    them; then copy the job again.
 
     Message: job 42 is not copied: it has no manifest, so it cannot be resumed
     """
@@ -322,13 +324,13 @@ class CopyError(SeaTunnelError):
 class JobFailedError(SeaTunnelError):
     """A job has ended with at least one failed pipeline. Raised in Python by `run` and `result`.
 
-    What the engine did: the other pipelines ran to completion. All committed rows stay, including those of the failed
-    pipelines.
+    What the engine did: the other pipelines ran to completion. All committed rows are kept, including those of the
+    failed pipelines.
 
-    Retried: not automatically. Retryable failures were retried before.
+    Retried: not automatically. The engine has already retried the failures that can be retried.
 
-    What to do: see the message and code of each failed pipeline in the report: `handle.wait().pipelines`. Correct the
-    cause and resume with `job.submit(restore=JOB_ID)`.
+    What to do: read the message and code of each failed pipeline in the report: `handle.wait().pipelines`. Correct the
+    cause and resume the job with `job.submit(restore=JOB_ID)`.
 
     Message: the job 'cities' (42) failed
       pipeline 1 (cities): …

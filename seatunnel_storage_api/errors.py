@@ -20,7 +20,7 @@
         ├── ManifestConflictError         another process claimed the job
         └── StoragePluginError            an installed plugin cannot be loaded
 
-A message contains the backend, the operation, the path and what to do; the cause is chained. No message contains a
+A message contains the storage, the operation, the path and the remedy; the cause is chained. No message contains a
 secret.
 
 Each class has a ``code``, which ``seatunnel help CODE`` explains with the class's docstring.
@@ -65,7 +65,7 @@ class CheckpointStorageError(Exception):
 
 
 class StorageUsageError(CheckpointStorageError):
-    """A request to the checkpoint storage is not possible in this form.
+    """A request to the checkpoint storage is invalid.
 
     What the engine did: it rejected the operation. Nothing was stored or removed.
 
@@ -97,29 +97,29 @@ class NamespaceError(StorageConfigurationError):
 
     Retried: no, because the result would be the same. The command ends with exit code 2.
 
-    What to do: correct the namespace as shown in the message. Make sure that it is the folder that contains the
-    existing jobs; jobs in other folders are not found.
+    What to do: correct the namespace as shown in the message. Make sure that it is the folder of the existing jobs;
+    jobs in other folders are not found.
 
     Message: the namespace '…' must end with "/": write '…/'
     """
 
 
 class UnknownStorageError(StorageConfigurationError, LookupError):
-    """The checkpoint storage is unknown: no installed plugin has this name.
+    """No installed plugin provides a checkpoint storage with this name.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
     Retried: no, because the result would be the same. The command ends with exit code 2.
 
     What to do: correct `checkpoint.storage.type`, or install the plugin into the Python that runs the engine.
-    `seatunnel plugins` lists the storages that it finds.
+    `seatunnel plugins` lists the installed storages.
 
     Message: no installed plugin is a checkpoint storage named '…'; installed: …. Did you mean '…'? …
     """
 
 
 class InvalidIdError(StorageUsageError, ValueError):
-    """A job ID, pipeline, epoch, checkpoint, version or digest is not valid in a storage.
+    """A job ID, pipeline, epoch, checkpoint, version or digest is not valid.
 
     It is too long or too large, or contains unsupported characters.
 
@@ -133,13 +133,13 @@ class InvalidIdError(StorageUsageError, ValueError):
 
 
 class CheckpointConflictError(StorageUsageError):
-    """The same checkpoint, of one job, pipeline, epoch and id, was stored before with other content.
+    """A checkpoint with the same job, pipeline, epoch and ID was stored before with different content.
 
-    What the engine did: nothing was overwritten. The checkpoint that was stored first is valid.
+    What the engine did: it overwrote nothing. The checkpoint that was stored first is valid.
 
-    What to do: if an engine reports this, two engines claimed the same epoch, which the storage must prevent: stop
-    both, check the guarantees of the storage (`seatunnel help promises`), and report it. If `seatunnel checkpoints
-    copy` reports it, the destination contains another job with this id: copy to another namespace.
+    What to do: if a running job reports this, two engines have claimed the same epoch, which the storage must prevent:
+    stop both, check the guarantees of the storage (`seatunnel help promises`), and report the error. If `seatunnel
+    checkpoints copy` reports it, the destination contains another job with this ID: copy to another namespace.
 
     Message: cannot put …: checkpoint … of pipeline … of job '…' exists with different content. Nothing was overwritten;
     store it under the next id
@@ -147,12 +147,12 @@ class CheckpointConflictError(StorageUsageError):
 
 
 class AttachmentNotFoundError(StorageUsageError, LookupError):
-    """A checkpoint refers to an attachment with a source's splits, but the job has no such attachment.
+    """A checkpoint refers to an attachment that contains a source's splits, but the attachment does not exist.
 
     What the engine did: it did not restore the pipeline, because without the splits it could read different rows.
 
     What to do: check whether the job was deleted, or its files were removed manually; restore them from a copy of the
-    namespace. Otherwise start the job under a new id with an empty target.
+    namespace. Otherwise start a new job with a new ID and an empty target.
 
     Message: cannot read …: job '…' has no such attachment. An attachment is removed with its job: check that the
     job was not deleted and that the namespace is correct
@@ -164,7 +164,8 @@ class StorageClosedError(StorageUsageError):
 
     What the engine did: it rejected the operation. Nothing was stored or removed.
 
-    What to do: in your own program, open the storage again. If the engine reports it, that is a bug: report it.
+    What to do: in your own program, open the storage again. If the engine reports this error, it is a bug: please
+    report it.
 
     Message: cannot list …: this storage was closed. Create another one
     """
@@ -173,7 +174,7 @@ class StorageClosedError(StorageUsageError):
 class StorageFailureError(CheckpointStorageError):
     """A failure outside the engine, such as in a server, a disk or a network.
 
-    What the engine did: this depends on the plugin that raised the error. The message describes the failed operation.
+    What the engine did: depends on the plugin that raised it. The message describes the failed operation.
 
     What to do: follow the message.
     """
@@ -182,11 +183,11 @@ class StorageFailureError(CheckpointStorageError):
 class StorageUnavailableError(StorageFailureError):
     """The checkpoint storage did not respond in time, after several attempts.
 
-    What the engine did: it continues to read and stage rows, but publishes nothing. The checkpoint failed; more than
-    `checkpoint.tolerable-failure` consecutive failures restart the pipeline.
+    What the engine did: it continues to read and stage rows, but publishes none. The checkpoint failed; if more than
+    `checkpoint.tolerable-failure` checkpoints fail in a row, the pipeline restarts.
 
     What to do: make sure that the server or the disk is up, reachable and not full; a running job then continues
-    automatically. Resume a failed one with `seatunnel -r JOB_ID`; nothing is lost. `seatunnel help failures` describes
+    automatically. Resume a failed job with `seatunnel -r JOB_ID`; no rows are lost. `seatunnel help failures` describes
     how a job can survive an outage.
 
     Message: cannot put …: …. Check that the storage is up and has free space, then try again
@@ -196,9 +197,9 @@ class StorageUnavailableError(StorageFailureError):
 
 
 class StorageAccessError(StorageFailureError):
-    """The checkpoint storage denied a request and would deny it again: permissions, or an unsuitable file system.
+    """The checkpoint storage denied a request because of missing permissions or an unsuitable file system.
 
-    What the engine did: it stored nothing more, so it publishes nothing more. Rows published before stay.
+    What the engine did: it stopped storing checkpoints and publishing rows. Rows that were published before are kept.
 
     What to do: allow the user of this process to read and write the location, or choose another namespace; then resume
     with `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tests the location.
@@ -208,13 +209,13 @@ class StorageAccessError(StorageFailureError):
 
 
 class CheckpointCorruptedError(StorageFailureError):
-    """Stored data is damaged: bytes are flipped, missing, added or misplaced.
+    """Stored data is damaged: bytes were changed, removed, added or moved.
 
-    What the engine did: it used none of the data, and removed nothing. It does not fall back to an older checkpoint
+    What the engine did: it did not use the data, and removed nothing. It does not fall back to an older checkpoint
     automatically, because rows could then be published twice.
 
-    What to do: restore the object from a copy. Without one, `seatunnel checkpoints verify` lists the intact
-    checkpoints; restoring one of those must be requested explicitly, see `seatunnel help restore`.
+    What to do: restore the object from a copy. If there is no copy, `seatunnel checkpoints verify` lists the intact
+    checkpoints; an older checkpoint is restored only on request, see `seatunnel help restore`.
 
     Message: cannot read …: it is damaged: its SHA-256 does not match the one at its end. Restore the object from a
     copy, or resume from an older checkpoint
@@ -231,7 +232,7 @@ class CheckpointCorruptedError(StorageFailureError):
 class UnsupportedFormatError(StorageFailureError):
     """The object is intact, but was written by a newer version of this library than the running one.
 
-    What the engine did: it used none of the data, and changed nothing.
+    What the engine did: it did not use the object, and changed nothing.
 
     What to do: run the version that wrote it, or a newer one. `seatunnel help versions` lists which version reads
     which format.
@@ -242,14 +243,15 @@ class UnsupportedFormatError(StorageFailureError):
 
 
 class StaleEpochError(StorageFailureError):
-    """Another engine has taken over the pipeline, or the job was deleted: this engine's marker is missing or outdated.
+    """Another process has taken over the job, or the job was deleted: the epoch marker is outdated or missing.
 
-    What the engine did: its last checkpoint is orphaned, and it commits nothing more, so no row is published twice.
-    The whole job has ended in this process; the other one continues it.
+    What the engine did: it stopped committing, and its last checkpoint will not be restored, so no row is published
+    twice. The whole job has ended in this process; the other process continues it.
 
-    What to do: let the other process continue. Find out how it was started if that was unexpected: `seatunnel -l` lists
-    the jobs of this machine. To take over the job again, stop the other process and run `seatunnel -r JOB_ID`.
-    `seatunnel help failures` describes what an engine may do that has lost its job.
+    What to do: let the other process continue. If you did not expect another process, find out how it was started:
+    `seatunnel -l` lists the jobs of this machine. To take over the job again, stop the other process and run `seatunnel
+    -r JOB_ID`. `seatunnel help failures` describes the actions that are still possible for an engine that has lost its
+    job.
 
     Message: put …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted. Nothing
     may be committed any more; stop this engine
@@ -257,11 +259,11 @@ class StaleEpochError(StorageFailureError):
 
 
 class ManifestConflictError(StorageFailureError):
-    """Two processes started, resumed or ended one job at the same time, and the other process won.
+    """Two processes started, resumed or ended the same job at the same time, and this process lost the race.
 
-    What the engine did: this process leaves the job to the other one and changes nothing.
+    What the engine did: it changed nothing: the other process owns the job.
 
-    What to do: let the other process continue, or stop it and start again to take over the job.
+    What to do: let the other process continue, or stop it and run the command again to take over the job.
 
     Message: cannot put …: version … of the manifest exists, so another process claimed job '…'. Stop one of the two, or
     start again to take the job over
@@ -269,14 +271,14 @@ class ManifestConflictError(StorageFailureError):
 
 
 class StoragePluginError(StorageFailureError):
-    """A plugin of a checkpoint storage or its credentials cannot be loaded or does not have the expected interface.
+    """A plugin for a checkpoint storage or its credentials cannot be loaded, or does not have the expected interface.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
     Retried: no, because the result would be the same. The command ends with exit code 1.
 
     What to do: reinstall the plugin, or install another version; if two plugins have the same name, uninstall one.
-    `seatunnel plugins` lists the problems of each.
+    `seatunnel plugins` lists the problems of each plugin.
 
     Message: … cannot be loaded: …. Reinstall it, or install a different version
     """

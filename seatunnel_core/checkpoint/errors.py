@@ -4,7 +4,7 @@
 
     SeaTunnelError
     └── ProtocolError
-        ├── IllegalEventError    an event that is not legal in this phase: a bug of the runtime; nothing was changed
+        ├── IllegalEventError    an event that is not legal in this phase: a bug in the runtime; nothing was changed
         ├── RestoreRefusedError  the requested state does not exist, or restoring it was not allowed
         └── StateFormatError     the bytes of a checkpoint are not a state that this version can read
 """
@@ -22,7 +22,7 @@ class ProtocolError(SeaTunnelError):
 
 
 class IllegalEventError(ProtocolError):
-    """A pipeline received an event that is not legal in its state. This is a bug in the engine.
+    """A pipeline received an event that is not legal in its current phase. This is a bug in the engine.
 
     What the engine did: the state and the stored checkpoints are unchanged.
 
@@ -45,9 +45,9 @@ class RestoreRefusedError(ProtocolError):
 
 
 class StateFormatError(ProtocolError):
-    """A stored state cannot be read. Its seal was intact, so another version or another program wrote it.
+    """A stored state cannot be read. Its checksum is intact, so another version or another program wrote it.
 
-    What the engine did: it used none of the state, and changed nothing.
+    What the engine did: it did not use the state, and changed nothing.
 
     What to do: run the version of the engine that wrote it, or a newer one; `seatunnel help versions` lists which
     version reads which state.
