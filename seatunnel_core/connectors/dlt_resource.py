@@ -201,7 +201,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item. Raise SourceError if its resource sends it to another table or with other hints."""
+        """Return an item unchanged; raise SourceError if it is marked for another table or with other hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "
@@ -308,7 +308,7 @@ def extract() -> Any:
 
 
 def unfit(source: Any, *, made_once: bool) -> str:
-    """Return the reason why the selected resource of a dlt source, or one that feeds it, is not supported, or ``""``.
+    """Return why the selected resource of a dlt source, or a resource that feeds it, is not supported; else ``""``.
 
     ``made_once`` is True if all reads use the same object.
     """
@@ -337,7 +337,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if a resource declares ``dlt.sources.incremental``. If created later, its state reveals it."""
+    """Return True if a resource declares ``dlt.sources.incremental``; one created later is detected by its state."""
     step = resource.incremental
     if step is None:
         return False

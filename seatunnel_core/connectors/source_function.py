@@ -121,7 +121,7 @@ def source(
     schema: "Mapping[str, Any] | pa.Schema | None" = None,
     replayable: bool | None = None,
 ) -> Any:
-    """Create a source from a generator function, or from one that returns rows: mappings from column to value.
+    """Create a source from a function that yields or returns rows: mappings from column to value.
 
     ::
 
@@ -141,10 +141,10 @@ def source(
 
     Args:
         function: The function, if the decorator has no arguments.
-        splits: The parts to read in parallel, and separately after a failure: a list, or a function that returns one
-            and gets the arguments of the source. The function gets one split as its first argument. Splits are JSON
-            values, and are fixed when the job starts: a resumed job has the same ones. They must not contain secrets,
-            because checkpoints and messages contain them.
+        splits: The parts to read in parallel, and separately after a failure: a list, or a function that takes
+            the arguments of the source and returns a list. The function gets one split as its first argument. Splits
+            are JSON values, and are fixed when the job starts: a resumed job has the same splits. They must not contain
+            secrets, because checkpoints and messages contain them.
         schema: The columns, as in ``Job.from_rows``. Without it they are inferred from the first 1,000 rows, which are
             then read twice, and a later row that does not fit is an error.
         replayable: True if reading a split again gives the same rows.

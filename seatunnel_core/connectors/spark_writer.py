@@ -76,7 +76,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""Job, process number and save-mode target of each target that this process created."""
+"""Targets that this process has created, as job ID, process number and save-mode target."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 

@@ -1,8 +1,8 @@
 """Incremental reads of a folder, by modification time or by name.
 
-By time, files modified within the last ``lag`` are identified by digests of path and time. Files that arrive late with
-an older time are read, and changed files are read again as a whole. By name, each file is read once; files that sort
-before the last path of the previous job are never read.
+Reads by time identify the files modified within the last ``lag`` by digests of path and time. They include files that
+arrive late with an older time, and read changed files again as a whole. Reads by name read each file once, and never
+read files that sort before the last path of the previous job.
 """
 
 import time

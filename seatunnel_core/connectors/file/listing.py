@@ -38,7 +38,7 @@ class Listing:
     """Maximum modification time of files (exclusive), in nanoseconds since 1970."""
 
     left_out: str | None = None
-    """Prefix of file names to skip, such as lock files."""
+    """Prefix of the names of files to skip, such as lock files."""
 
     watched: bool = False
     """True if the folder is watched, so that the pattern may match nothing yet."""

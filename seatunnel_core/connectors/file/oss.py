@@ -64,7 +64,7 @@ _TUNING = (
     "fs.oss.upload.active.blocks",
     "fs.oss.user.agent.prefix",
 )
-"""Prefixes of Hadoop keys that select or tune Hadoop's client without an effect on the accessed objects."""
+"""Prefixes of Hadoop keys that select or tune Hadoop's client but do not affect which objects are accessed."""
 
 logger = logging.getLogger("seatunnel.connectors")
 

@@ -83,7 +83,7 @@ class Replacing:
     target: Target
     context: SinkContext
     own: re.Pattern[str]
-    """Pattern of the prefix of file names that the sink writes for this pipeline."""
+    """Pattern that matches the beginning of the file names that the sink writes for this pipeline."""
 
     @property
     def _files(self) -> FileSystem:
@@ -212,7 +212,7 @@ class Replacing:
             self._files.sync_folder(each)
 
     def _is_left(self, new: str, there: str) -> bool:
-        """Return True if the new folder is not in place yet: it has files of this job, or neither folder has any."""
+        """Return True if ``new`` must still replace ``there``: it has files of this job, or neither folder has any."""
         waiting = [self._is_own(entry) for entry in self._below(new)]
         if any(waiting):
             return True

@@ -69,7 +69,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. If ``fences`` is False, it has created none, and nothing is listed."""
+        """Remove the fences of an ended job. If ``fences`` is False, the job has created none; nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._target.errors("cannot be cleaned up", self._folder):

@@ -202,14 +202,14 @@ class FileSource(IncrementalFiles, Source):
             yield {**body, **place}, weight, rows
 
     def _schemas(self, columns: pa.Schema, keys: Sequence[str]) -> tuple[TableSchema, ...]:
-        """Return the table and the child tables of its lists."""
+        """Return the schemas of the table and of the child tables for its lists."""
         try:
             return self._nesting.schemas(self._schema(columns, keys))
         except ValueError as error:
             raise SourceError(str(error)) from None
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
-        """Return the table that tasks read. It has no key if ``read_columns`` excludes a key column."""
+        """Return the schema that tasks read. It has no key if ``read_columns`` excludes a key column."""
         chosen = self._reading.wanted(columns) if columns.names else columns
         known = self._with_partitions(columns, keys) if columns.names else None
         with _wrong_schema(SourceError):
@@ -227,7 +227,7 @@ class FileSource(IncrementalFiles, Source):
         return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in known)])
 
     def require_input(self) -> None:
-        """Check that the listing returns at least one file."""
+        """Raise ``SourceError`` unless the path exists and can be listed."""
         with self._what_to_write():
             next(iter(self._listing.found()), None)
 

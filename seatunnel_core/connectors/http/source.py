@@ -58,7 +58,7 @@ _ROW_BYTES = 200
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
-    """Reads pages in parallel if their number is known, else as one split, which a retry reads from the first page.
+    """Reads pages in parallel if their number is known; otherwise, one split has all pages and is retried as a whole.
 
     A streaming job repeats all requests periodically.
     """

@@ -66,7 +66,7 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Messages of failed logins and missing permissions, in lower case, which have no exception class of their own."""
+"""Lower-case messages of errors without their own exception class: failed logins and missing permissions."""
 
 
 def may_pass(error: BaseException) -> bool:

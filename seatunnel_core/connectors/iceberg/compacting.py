@@ -62,7 +62,7 @@ class Compacted:
 
 
 class _ChangedMeanwhileError(Exception):
-    """Another program changed files that were read."""
+    """Another program changed files that the rewrite had read."""
 
 
 @define

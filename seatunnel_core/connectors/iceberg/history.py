@@ -28,7 +28,7 @@ def identity(
 ) -> dict[str, str]:
     """Return the properties of a snapshot that this sink creates.
 
-    ``committed`` has the number of files in this table per committable ID; ``retracted`` has IDs that are rolled back.
+    ``committed`` is the number of files in this table by committable ID; ``retracted`` are the IDs to roll back.
     """
     summary = {
         _JOB: context.job_id,
@@ -139,7 +139,7 @@ def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lamb
 
 
 def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
-    """Return the snapshots after a sequence number on all branches, including those that main was rolled back from."""
+    """Return the snapshots after a sequence number on all branches, and those that a rollback removed from ``main``."""
     every = table.metadata.snapshots
     return [snapshot for snapshot in every if (snapshot.sequence_number or 0) > after] if after else list(every)
 

@@ -275,7 +275,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return found
 
     def to_compact(self) -> list[Compacting]:
-        """Return the tables of this sink, to be rewritten without their deleted rows."""
+        """Return, for each table of this sink, the operation that rewrites it without its deleted rows."""
         try:
             return [Compacting(id=table_id, catalog=self._catalog) for table_id in self._ids.existing(self._catalog)]
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The staged files of a unit, by table, in the form of its committable.
+"""Staged files of a unit by table, as its committable stores them.
 
 ::
 

@@ -62,7 +62,7 @@ def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bo
 
 
 def own_file(name: str, context: SinkContext) -> "re.Match[str] | None":
-    """Return a match with the groups of ``OWNER`` if this sink uses the file name; ``None`` for other names."""
+    """Match the name of a file of this sink, with the groups of ``OWNER``; return ``None`` for other names."""
     found = OWNER.match(name, len(context.job_id)) if name.startswith(context.job_id) else None
     ours = found and int(found["pipeline"]) == context.pipeline_id and int(found["sink"]) == context.sink_ordinal
     return found if ours else None

@@ -250,7 +250,7 @@ class TargetTable:
     # -- sweeping and rollback --------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove staged files of epochs before ``below`` without a checkpoint or snapshot; return their number."""
+        """Remove staged files from epochs before ``below`` that no checkpoint or snapshot needs; return the number."""
         table = self.found()
         if table is None:
             return 0

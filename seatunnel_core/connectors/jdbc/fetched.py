@@ -14,7 +14,7 @@ from seatunnel_core.connectors.jdbc.column import Column
 Values = TypeVar("Values", list[Any], pa.Array)
 
 _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowException)
-"""Exceptions by which the conversion of a value may fail."""
+"""Exceptions that the conversion of a value may raise."""
 
 _SHOWN = 60
 """Maximum number of characters of a value in a message."""

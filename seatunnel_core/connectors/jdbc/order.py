@@ -51,7 +51,7 @@ class Order:
     """Function that returns the SQL literal of a string from ``shown``."""
 
     among: str = ""
-    """Condition for values that may be bounds; ``""`` for all but null. Others are in the first or the last split."""
+    """Condition for values that may be bounds; ``""`` if all except null may. Others are in the first or last split."""
 
     ranges: bool = False
     """True if bounds may be interpolated between the smallest and the largest value."""

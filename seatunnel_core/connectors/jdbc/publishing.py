@@ -78,7 +78,7 @@ class Publishing:
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Create the two tables and raise the pipeline's epoch; raise ``SinkError`` if this engine was replaced."""
+        """Create the two tables and record this engine's epoch; raise ``SinkError`` if this engine was replaced."""
         if self.context.prepared_in:
             with self.dialect.transaction() as connection:
                 if COMMITS not in self.dialect.tables(connection, None, COMMITS):
@@ -324,8 +324,7 @@ class Publishing:
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
         """Drop the staging tables that are not in ``keep``, including this epoch's if ``final``; return their number.
 
-        Commit records are deleted once no checkpoint refers to them; if ``final``, all are kept for the last
-        checkpoint.
+        Commit records that no checkpoint needs are deleted; if ``final``, all are kept for the final checkpoint.
         """
         removed = 0
         with self.dialect.transaction() as connection:

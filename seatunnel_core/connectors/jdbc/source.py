@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class JdbcSource(Source, Incremental):
-    """All splits of a job see the same state of the database if it can share one (PostgreSQL)."""
+    """If the database can share a snapshot (PostgreSQL), all splits of a job read the same state."""
 
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

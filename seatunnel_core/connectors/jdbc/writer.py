@@ -54,7 +54,7 @@ class _Table:
     """True if any row is an update or a delete."""
 
     in_update: bool = False
-    """True if the last row is one before an update, without the row after it."""
+    """True if the last row is the old row of an update, and its new row has not arrived yet."""
 
     marks: bool = False
     """True if rows have the column ``ABSENT``, because a row has an absent value."""
@@ -232,7 +232,7 @@ class JdbcWriter(SinkWriter):
     def _refuse_repeated(self, table: _Table) -> None:
         """Raise an error if a key is repeated within this unit and this is not allowed.
 
-        Keys that already exist in the target are detected by its unique index, or here if there is none.
+        Keys that already exist in the target are detected by its unique index, or by this method if there is none.
         """
         if not table.place or table.place == table.target.path:
             return
@@ -246,7 +246,7 @@ class JdbcWriter(SinkWriter):
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
-        """Raise an error if another engine has taken over, because rows staged now would only be swept."""
+        """Raise an error if another engine has taken over, because it would remove the rows that are staged now."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._context))

@@ -3,8 +3,8 @@
 Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. For a copy that
 keeps its original name, that name is a third part. A receipt of the file system, if any, is the last part.
 
-A body is read from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore each name must be
-one of this sink for files of this unit, and each folder must be below the target.
+A body is read from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore only
+names that this sink gives to files of this unit, and folders below the target, are accepted.
 """
 
 import re
@@ -17,7 +17,7 @@ from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files of a committable, in order; raise ``CommitError`` for files that are not of this sink."""
+    """Return the files of a committable, in order; raise ``CommitError`` for files that this sink did not stage."""
     return _files(committable, target, parts=2)
 
 

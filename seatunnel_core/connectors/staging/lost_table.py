@@ -17,7 +17,7 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Raise ``kind`` if a table is not the one to which this sink has published rows, if it has published any.
+    """Raise ``kind`` if this sink has published rows to a table that is missing or was replaced by another table.
 
     ``identity`` is the identity of the existing table, ``""`` if it has none; ``None`` if the table does not exist.
     ``what`` is the word for the table in the message, such as ``topic``. If a table does not exist yet and the job

@@ -100,7 +100,7 @@ def refuse_mixtures(
 ) -> None:
     """Reject two tables that share a folder with different columns, and add the new tables to ``first``.
 
-    ``written`` has for each table its folder and file name pattern, its schema, and the columns of its files.
+    ``written`` contains each table's folder and file name pattern, its schema, and the columns of its files.
     """
     for place, schema, columns in written:
         other, others = first.setdefault(place, (schema, columns))

@@ -54,7 +54,7 @@ class CommitLedger:
         return self.database.literal(key_of(self.context))
 
     def claim(self, connection: Any) -> None:
-        """Raise the pipeline's epoch to this engine's epoch.
+        """Record this engine's epoch as the epoch of the pipeline.
 
         Raises:
             SinkError: A newer engine owns the pipeline, or the records of an earlier engine are missing.

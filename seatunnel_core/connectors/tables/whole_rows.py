@@ -18,7 +18,7 @@ from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.rows.nesting import ROW_ID
 
 _FOUND = 9
-"""Kind of the copied rows of the table that equal a deleted or updated row."""
+"""Row kind of the copied table rows that equal a deleted or updated row."""
 
 _SHOWN = 5
 """Maximum number of columns in a message."""
@@ -71,14 +71,14 @@ def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: st
 
 
 def _missing_columns(table: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
-    """Return the columns of a table that rows with these names would reset."""
+    """Return the columns of a table that the rows lack, without computed ones; an update would reset them."""
     return [column.name for column in table if not column.generated and column.name not in names]
 
 
 def ends_before_update(batch: Batch, who: str, *, is_open: bool) -> bool:
-    """Return True if a batch of a table ends with a row before an update; raise ``RowError`` if such a row is missing.
+    """Return True if a batch of a table ends with the old row of an update; raise ``RowError`` if one is missing.
 
-    ``is_open`` is True if the previous batch of the table ended with a row before an update.
+    ``is_open`` is True if the previous batch of the table ended with the old row of an update.
     """
     if batch.kinds is None:
         return False if batch.rows.num_rows else is_open
@@ -158,7 +158,7 @@ class WholeRows:
         )
 
     def _ranked(self) -> str:
-        """Return a SELECT that adds the net change of equal rows, and numbers equal rows with the same change."""
+        """Return a SELECT with the net change of equal rows, and each row's number among those with the same change."""
         return (
             f"SELECT {self._names()}, {KIND}, sum(seatunnel_change) OVER (PARTITION BY {_IMAGE}) AS seatunnel_net, "
             f"row_number() OVER (PARTITION BY {_IMAGE}, seatunnel_change ORDER BY {NUMBER}) AS seatunnel_copy "

@@ -128,7 +128,7 @@ class Excel(DeclaredFormat):
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
     def _parts(self, text: str, kind: pa.DataType) -> Iterator[str]:
-        """Yield the strings between delimiters. JSON of a map, an array or a row may contain delimiters."""
+        """Yield the fields of a nested row in delimited text. A map, array or row as JSON may contain delimiters."""
         at, number = 0, 0
         while True:
             end = at
@@ -158,7 +158,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
-    """Return True if a cell is a row as JSON, and not as fields between delimiters."""
+    """Return True if a cell contains a row as JSON instead of delimited fields."""
     text = str(cell).strip()
     if not text.startswith("{"):
         return False

@@ -95,7 +95,7 @@ class JsonLinesReader:
         ids: list[str] | None,
         unread: UnreadKeys,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a piece that starts on line ``line`` of the range; bad rows go to ``context.skip``."""
+        """Yield the rows of a piece that starts on line ``line`` of the range; pass bad rows to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
         columns = self.columns if ids is None else pa.schema([pa.field(ROW_ID, pa.string()), *self.columns])
         rows: list[dict[str, Any]] = []

@@ -240,7 +240,7 @@ class _Lzo(_Packer):
         self._packer = LZOCompressor()
 
     def begin(self) -> bytes:
-        """Return a header as lzop 1.03 writes it on Unix: LZO1X-1, Adler-32 of the content, no file name and time."""
+        """Return a header as lzop 1.03 writes it on Unix: LZO1X-1, Adler-32 of the content, no file name or time."""
         header = struct.pack(">HHHBBIIIIB", 0x1030, 0x2080, 0x940, 1, 5, 0x03000001, 0o100644, 0, 0, 0)
         return _LZOP + header + struct.pack(">I", zlib.adler32(header))
 

@@ -71,7 +71,7 @@ class Texts:
 
 @frozen(kw_only=True)
 class RowBatches:
-    """Converter of values to rows of ``columns``; bad rows go to ``context.skip``."""
+    """Converter of values to rows of ``columns``; bad rows are passed to ``context.skip``."""
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]

@@ -48,7 +48,7 @@ class _Token:
 
 
 class _NotRenderedError(Exception):
-    """The format code, or a value with this code, is not rendered."""
+    """The format code, or a value with this code, cannot be rendered."""
 
 
 def shown(value: Cell, code: str) -> str | None:

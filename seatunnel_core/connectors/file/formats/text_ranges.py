@@ -163,7 +163,7 @@ class JsonLines(TextRanges):
     # -- columns --------------------------------------------------------------------------------------------------
 
     def _fitting(self, read: pa.Schema, columns: pa.Schema) -> Fitting:
-        """Return the converter for the columns to read, among all inferred columns."""
+        """Return the converter from objects to rows with the columns to read; ``columns`` are all inferred columns."""
         return Fitting(
             read,
             self.options[SCHEMA_CONTRACT],
@@ -208,7 +208,7 @@ class JsonLines(TextRanges):
 
 
 class Text(TextRanges):
-    """Format with values between delimiters; without a schema, each line is one value."""
+    """Delimited text format without quotes; without a schema, each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
     """Option that declares a header, for messages."""

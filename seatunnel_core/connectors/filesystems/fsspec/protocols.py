@@ -29,7 +29,7 @@ class Protocol:
     """Function that resolves links, if the server has links."""
 
     shared: bool = True
-    """True if a connection can serve other requests, also of other threads, while files are open, one at a time."""
+    """True if a connection with open files can serve other requests, including those of other threads."""
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:

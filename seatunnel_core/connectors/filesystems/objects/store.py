@@ -120,7 +120,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:
-        """Raise ``OSError`` if objects cannot be staged in ``folder`` or published, as far as requests show."""
+        """Raise ``OSError`` if objects cannot be staged in ``folder`` or published, as far as this can be checked."""
 
     @abstractmethod
     def days_of_objects(self, prefix: str) -> Sequence[int]:

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 _COLLATION = b"seatunnel.collation"
 _EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
-"""Binary collations by preference: for MySQL 8, for MariaDB, and for MySQL 5.7, which ignores trailing spaces."""
+"""Binary collations, best first: for MySQL 8, for MariaDB, and for MySQL 5.7, which ignores trailing spaces."""
 
 _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 

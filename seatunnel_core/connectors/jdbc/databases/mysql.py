@@ -282,7 +282,7 @@ class MySQL(Dialect):
         return row_image([(column, f"{of}.{self.quoted(column.name)}") for column in columns])
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
-        """Return a join in this order, so that the value is computed once for each row of the table."""
+        """Return a join that reads ``table`` first, so that the value is computed once for each of its rows."""
         return f"FROM {table} STRAIGHT_JOIN ({select}) AS seatunnel_some ON seatunnel_some.{name} = {value}"
 
     def delete_matching(self, table: str) -> str:

@@ -13,7 +13,7 @@ _BYTES = ("tinyblob", "blob", "mediumblob", "longblob")
 
 
 def row_image(columns: Sequence[tuple[TableColumn, str]]) -> str:
-    """Return the expression of the image of a row; each column comes with its quoted name."""
+    """Return the expression for the image of a row; ``columns`` are pairs of a column and its quoted name."""
     values = (f"IF({name} IS NULL, '-', SHA2({_text(column, name)}, {_BITS}))" for column, name in columns)
     return f"SHA2(CONCAT({', '.join(values)}), {_BITS})"
 

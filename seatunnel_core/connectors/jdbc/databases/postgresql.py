@@ -29,7 +29,7 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
-"""Keepalives that let the server detect a failed machine and release the locks of its connections."""
+"""TCP keepalive settings with which the server detects a failed machine and releases the locks of its connections."""
 
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
@@ -355,7 +355,7 @@ class PostgreSQL(Dialect):
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if the connection with the snapshot was lost; a restart of the pipeline exports a new one."""
+        """Return True if the connection with the snapshot was lost; a pipeline restart exports a new snapshot."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

@@ -139,7 +139,7 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Convert an ADBC batch to rows. Arrays after the columns contain, as strings, the values that do not fit."""
+    """Convert an ADBC batch to rows. The arrays after the columns contain the values that do not fit, as strings."""
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)

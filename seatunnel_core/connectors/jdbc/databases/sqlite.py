@@ -46,7 +46,7 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Parts of declared types, with the Arrow type; the first part that occurs decides. All other types are strings."""
+"""Arrow types by a part of the declared type; the first part that occurs decides. All other types are strings."""
 
 
 class SQLite(Dialect):
@@ -181,7 +181,7 @@ class SQLite(Dialect):
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Return a condition that also compares bytes: collations may ignore them, and numbers become 15 digits."""
+        """Return a condition that compares values and bytes: collations ignore bytes, and casts keep only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:

@@ -21,7 +21,7 @@ PREAMBLE_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""Replacement of the delimiter when lines are examined one by one; does not occur in text."""
+"""String that replaces the delimiter when lines are examined one by one; it does not occur in text."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
 """Date and timestamp formats that are always accepted."""

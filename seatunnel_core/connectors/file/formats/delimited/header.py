@@ -10,7 +10,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
 
 LOOKED_AT_BYTES = 64 << 10
-"""Number of bytes at the beginning of a file in which later lines are compared with the first one."""
+"""Number of bytes at the beginning of a file that are inspected to detect a header line."""
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
@@ -33,7 +33,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def noting_names(
     rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file from its first line on; warn if that line seems to contain column names."""
+    """Yield the rows of a file, starting with its first line; warn if that line contains the column names."""
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(

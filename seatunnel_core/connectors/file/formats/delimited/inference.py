@@ -59,7 +59,7 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the numeric columns to keep as strings: values would lose digits, or no value contains a digit.
+    """Yield the names of numeric columns to keep as strings: they would lose digits, or have no value with a digit.
 
     ``nan`` and ``inf`` count as numbers only next to other numbers, because they may be words.
     """

@@ -1,4 +1,4 @@
-"""Reader of delimited text (``csv``, ``text``) with Arrow's parser, which locates bad rows where parsing fails.
+"""Reader of delimited text (``csv``, ``text``), which parses with Arrow and locates bad rows if that fails.
 
 The fast path parses a range in blocks. If a block cannot be converted, the slow path continues from the first row that
 was not returned: it divides the range into records, and bisects them to find the bad ones.
@@ -191,7 +191,7 @@ class DelimitedReader:
     # -- slow path ------------------------------------------------------------------------------------------------
 
     def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows after the first ``done`` rows; bad rows go to ``context.skip``."""
+        """Yield the rows after the first ``done`` rows; pass bad rows to ``context.skip``."""
         for trial in self._trials(start, end):
             for batch in self._try(trial):
                 skipped = min(done, batch.num_rows)
@@ -214,7 +214,7 @@ class DelimitedReader:
             yield trial
 
     def _ready(self, record: Record) -> Record:
-        """Convert a record to a literal delimiter and one value per column."""
+        """Return a record with a literal delimiter and one value per column."""
         if self.dialect.pattern:
             record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
         if not self.ragged:
