@@ -61,8 +61,9 @@ class SeaTunnelError(Exception):
     """True to stop the other pipelines of the job with a final checkpoint. Such an error is never retried."""
 
     stops_cleanly = False
-    """True if an error of a poll ends the pipeline with a final checkpoint, which has the cursor of the poll before. A
-    resumed job then continues from that cursor, with nothing left to publish."""
+    """True if a poll that fails with this error ends the pipeline with a final checkpoint, which contains the cursor of
+    the previous poll. A resumed job then continues from that cursor, and has nothing left to publish.
+    """
 
     findings: tuple[str, ...] = ()
     """Independent findings if the message joins several, one per line. Use ``each_of`` to read them."""

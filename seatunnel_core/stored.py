@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from seatunnel_core.errors import StoredValueError
 
 MOST = 2**63 - 1
-"""Maximum number in a state, due to the columns and files that store numbers."""
+"""Maximum number in a stored state: the largest signed 64-bit integer."""
 
 Block = Mapping[str, Any]
 

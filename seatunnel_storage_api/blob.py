@@ -304,7 +304,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             raise self._conflict(key, state)
 
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
-        """Raise an error if another object is also this checkpoint, and remove the one that was just put.
+        """Raise an error if another object represents the same checkpoint, and remove the object that was just put.
 
         Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under a different key.
         """

@@ -10,7 +10,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @frozen(kw_only=True)
 class Pruning:
-    """Objects that the store of one checkpoint may remove from the folder of its pipeline."""
+    """Objects in a pipeline's folder that may be removed after one of its checkpoints was stored."""
 
     checkpoints: tuple[CheckpointInfo, ...]
 

@@ -23,7 +23,9 @@ HIDDEN = "***"
 """Replacement for a secret in all output."""
 
 SHORTEST_MASKED = 4
-"""Minimum length of a masked secret, in characters. A shorter one occurs by chance, and masking it would reveal it."""
+"""Minimum length of a masked secret, in characters. A shorter one may occur by chance, and masking would then reveal
+it.
+"""
 
 
 class Resolved(str):
@@ -113,7 +115,7 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
         key: Key of the value; its name decides whether the value may be a reference to a file.
         value: Unresolved value; a ``Resolved`` is returned unchanged.
         environment: Environment to use instead of the process's.
-        secret: Whether the value is a secret; ``None`` to decide by the key's name.
+        secret: True if the value is a secret; ``None`` to decide by the key's name.
 
     Raises:
         StorageConfigurationError: As ``resolved``.

@@ -75,7 +75,7 @@ class SupportsComplete(Protocol):
     def complete(self, context: SinkContext) -> None:
         """Publish the rows of the whole run.
 
-        Called in the driver when the sources have ended and every row is committed, before the last sweep. A later
+        Called in the driver when the sources have ended and every row is committed, before the final sweep. A later
         process calls it again if this one was killed before the pipeline was recorded as finished.
 
         Raises:
@@ -180,7 +180,7 @@ class SupportsPublishedQuery(Protocol):
 
         Also recognize them by the entries of ``context.recognised_before``. This is the first call for a restored
         pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that was removed
-        since. Must neither create nor fence off anything.
+        since. Must not create or fence anything.
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.

@@ -48,7 +48,7 @@ class Increment:
     """First value that the first job reads; ``None`` to read everything."""
 
     lag: str = "0"
-    """Maximum delay of rows that may arrive below the largest value: a duration, or a number for a numeric column."""
+    """Maximum distance of late rows from the largest value read: a duration, or a number for a numeric column."""
 
     key: tuple[str, ...] = ()
     """Columns that identify a row; by default the primary key."""

@@ -284,7 +284,7 @@ def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
-    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that the tables end at about the same time."""
+    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that all tables end at about the same time."""
     pieces: list[tuple[float, str, list[Split]]] = []
     for table, own in splits.items():
         total = sum(max(split.weight_bytes, 1) for split in own)

@@ -267,8 +267,9 @@ class Sink(ABC):
         """Create the staging folder, and check that the target is writable. Runs in the driver, at the start.
 
         Between this call and ``apply_save_mode``, the engine checks that it still owns the job. The process may be
-        suspended after that check, and resume once another process has replaced it. So that it cannot empty the target
-        then, create a fence here and remove the fences of smaller epochs (see ``docs/start/write-a-connector.md``).
+        suspended after that check, and resume once another process has replaced it. To prevent it from emptying the
+        target then, create a fence in this method and remove the fences of smaller epochs (see
+        ``docs/start/write-a-connector.md``).
         """
 
     @abstractmethod
@@ -294,7 +295,7 @@ class Sink(ABC):
         return 0
 
     def clear(self, context: SinkContext) -> None:
-        """Sweep a last time, and remove leftovers such as empty folders.
+        """Perform the final sweep, and remove leftovers such as empty folders.
 
         Called once, after the job was recorded as ended and can no longer be restored. The call is not guaranteed.
         """

@@ -43,7 +43,7 @@ def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[Spa
     """Yield a Spark backend if the job needs Spark for its plan and Spark runs on this machine, else ``None``.
 
     Raises:
-        PlatformError: Spark does not start, so the job would not either; or the job requires Spark Connect.
+        PlatformError: Spark does not start, so the job would fail; or the job requires Spark Connect.
     """
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
     refuse_connect(settings)

@@ -121,7 +121,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option that the messages refer to, or else an option without which the error changes."""
+    """Return the option that the messages mention, or else an option that changes the error when it is omitted."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]

@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import HIDDEN, shown
 
 LONGEST = 64 * 1024
-"""Maximum length of a text in characters. Longer ones are not shown, because parsing them would block the node."""
+"""Maximum length of a job file in characters. Longer files are not shown, because parsing them would block the node."""
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")

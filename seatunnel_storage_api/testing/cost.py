@@ -18,7 +18,9 @@ class Cost(StorageFixtures):
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}
-    """Additional requests if a store removes something. A log writes instead of deleting."""
+    """Additional requests if a store removes something. A storage that only appends to a log writes instead of
+    deleting.
+    """
 
     cost_of_a_payload: ClassVar[Mapping[str, int]] = {"read": 1}
     """Requests to read a payload; empty if data written by this process is still in its memory."""

@@ -20,7 +20,7 @@ SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("n
 
 _UNITS = (1, 2, 3)
 _ROWS = 3
-"""Number of rows of a unit."""
+"""Number of rows in a unit."""
 
 
 class SinkKills(ABC):

@@ -244,7 +244,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
 
     def test_units_are_finished_in_threads_while_the_next_are_written(self) -> None:
-        """Finish units in threads, as tasks do; a client that mixes up the responses of two threads hangs here."""
+        """Finish units in threads, as tasks do; a client that mixes up the responses of two threads hangs."""
         sink = self.started(place())
         sink.create_tables((SCHEMA,), sink_place(place()))
         in_task, finishing = shipped(sink), []

@@ -36,7 +36,7 @@ def captured_table(
         options: Options of ``Jdbc``, from ``jdbc_options``.
         configured: Entry of the table in ``table-names-config``.
         columns: Columns in the log; ``None`` for all columns except generated ones.
-        rules: Choice of the columns.
+        rules: Selection of columns.
         without_key: True to accept a table without a key.
 
     Raises:

@@ -57,7 +57,7 @@ class MaskRule:
 
     @property
     def recorded(self) -> str:
-        """Text that changes whenever the mask or its salt changes."""
+        """String that changes whenever the mask or its salt changes."""
         return f"{self.shown}{self.mask.fingerprint}"
 
 
@@ -187,7 +187,7 @@ class ColumnRules:
             )
 
     def shown(self, found: Found) -> Found:
-        """Return a table with the types of its emitted rows, in which masked columns are text."""
+        """Return a table with the types of its emitted rows, in which masked columns are strings."""
         masks = self._masks(found)
         columns = (
             evolve(column, arrow=pa.string(), declared="text") if column.name in masks else column

@@ -18,7 +18,7 @@ class Commit:
     """Commit time, in milliseconds since 1970."""
 
     position: str
-    """Position as text. The texts sort in log order."""
+    """Position as a string. These strings sort in log order."""
 
 
 @define

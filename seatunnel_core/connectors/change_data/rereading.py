@@ -137,7 +137,7 @@ def requested(rereads: Rereads, table: str) -> Rereads:
 
 
 def skipped_chunk(number: int, context: ReadContext) -> Iterator[Batch]:
-    """Yield no rows of a chunk, and report that its table has changed and must be read from its beginning."""
+    """Skip a chunk, and report that its table has changed and must be read from its beginning."""
     context.report_fact({"chunk": number, "mark": ""})
     return iter(())
 
@@ -149,7 +149,7 @@ def chunk_read(rereads: Rereads, number: int, *, is_whole: bool) -> Rereads:
 
 
 def completed(rereads: Rereads, end: str, is_reached: Callable[[str], bool]) -> Rereads:
-    """Record the end of the log after the last chunk of the first table; remove the table once the log is read to it.
+    """Record the end of the log after the last chunk of the first table; drop the table once this end is reached.
 
     Args:
         rereads: The tables; all chunks of the first one were read.

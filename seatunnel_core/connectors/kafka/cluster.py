@@ -17,7 +17,9 @@ LOOK_S = 10.0
 """Maximum time to wait for unreachable brokers, in seconds."""
 
 COMMIT_S = 30.0
-"""Maximum time to wait for brokers when a group's offsets are committed, in seconds. The last commit is not retried."""
+"""Maximum time to wait for brokers when a group's offsets are committed, in seconds. A job's final commit is not
+retried.
+"""
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0

@@ -16,11 +16,11 @@ CHECK_S = 2.0
 
 @define
 class OpenTransactions:
-    """Partitions in which the end of committed messages stays the same between polls although messages follow it."""
+    """Partitions in which the last stable offset does not advance between polls although messages follow it."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """End of committed messages of each of these partitions, and the time since when it has not moved."""
+    """Last stable offset of each of these partitions, and the time since which it has not advanced."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")

@@ -146,7 +146,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Detect if the topic contains messages to which the job appends. No messages are removed."""
+        """Check whether the topic already contains messages. None are removed, because the job only appends."""
         if self._encoder.topic_column is None:
             with self._errors_wrapped(context, SinkError):
                 found = self._cluster.has_messages(self._encoder.topic)
@@ -195,7 +195,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the IDs of published committables, even if this process does not stage: an earlier one may have."""
+        """Return the IDs of published committables. An earlier process may have staged even if this one does not."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 

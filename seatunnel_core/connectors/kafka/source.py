@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """Reads topics: a batch job up to the end offsets at its start, a streaming job continuously."""
+    """Reads topics: a batch job stops at the end offsets as of its start, a streaming job reads continuously."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -228,7 +228,7 @@ class KafkaSource(Source):
                 )
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Commit the resume offset of each partition: the start of its first unpublished range, or else its end."""
+        """Commit the offset at which each partition resumes: the start of its first unpublished range, or its end."""
         offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
         ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):

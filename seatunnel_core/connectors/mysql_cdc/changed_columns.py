@@ -53,7 +53,7 @@ class ResumedColumns:
     """Tables with their recorded columns. Only the log can be read with these."""
 
     def applied(self, progress: Progress) -> Progress:
-        """Return the progress from which the resumed job reads past the column change at which it had stopped."""
+        """Return the progress with which the resumed job continues after the column change at which it had stopped."""
         if progress.is_reported:
             progress = evolve(progress, stopped="", changed=(), statement="", is_reported=False)
         return evolve(progress, defined=self.defined, rereads=restarted(progress.rereads, self.changed))
@@ -78,7 +78,7 @@ def resumed_columns(
         progress: The restored progress.
         record: Record of the tables in the restored cursor.
         end: Log position up to which column changes are applied to ``tables``.
-        rules: Choice and masks of the columns, and filters of the rows.
+        rules: Selected columns, masks and row filters.
         logs_names: True if the log contains column names.
         int_narrowing: True to read TINYINT(1) as a boolean.
 

@@ -144,8 +144,8 @@ class ChunkReader:
     def _logged(self, start: LogPosition | GtidSet, mark: LogPosition) -> Iterator[ChangeBatch]:
         """Read the log up to the mark.
 
-        Commits of distributed transactions that were prepared earlier are checked by the reader of the window's range.
-        If the table is read again, the log before ``planned`` was already checked.
+        The reader of the window's log range checks commits of distributed transactions that were prepared earlier. If
+        the table is read again, the log before ``planned`` was already checked.
         """
         distributed = Distributed(seen_from=self.planned, is_checked=self.rereads)
         return self.log.batches(start, mark, distributed=distributed)

@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.events import QueryEvent
 NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
 _PATH = rf"{NAME}(?:\s*\.\s*{NAME})?"
 _GAP = r"(?:\s+|(?=[`\"]))"
-"""End of a keyword before a name. A quoted name needs no space."""
+"""Pattern for the end of a keyword before a name. A quoted name needs no space before it."""
 
 _TOKEN = re.compile(
     r"(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*|/\*M?!\d*|\*/)"
@@ -86,7 +86,7 @@ _COLUMN = re.compile(
 """Clauses of ALTER TABLE that change one column, with its old and new name."""
 
 _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
-"""Keywords by which a clause for one column may change more than this column."""
+"""Keywords in a clause for one column that may change more than this column."""
 
 _ONLY_COLUMNS = re.compile(
     rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT|INDEX|KEY)\b){NAME})"
@@ -108,7 +108,7 @@ class Definitions(CapturedTables):
 
         Args:
             tables: The tables with their selected columns.
-            rules: Choice of the columns.
+            rules: Selection of columns.
             logs_names: True if the log contains column names. Otherwise the columns of tables with unselected columns
                 are found by position, so no column of these tables may change.
         """

@@ -144,7 +144,7 @@ class Planner:
         return evolve(progress, start=after, chunks=progress.chunks + len(window), window=window), bodies
 
     def _with_rereads(self, progress: Progress, planned: Planned) -> Planned:
-        """Plan the next chunks of the table that is read again, or the range if it is the turn of the log."""
+        """Plan the next chunks of the table that is read again, or return the log range if that is next."""
         reread, *later = progress.rereads
         if reread.is_read:
             assert planned.end is not None, "the end of the log was queried"

@@ -1,4 +1,4 @@
-"""Retention of the binary log: a job that is stopped for a longer time cannot be resumed."""
+"""Retention of the binary log: a job that is stopped for longer cannot be resumed."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Tables of a server that the options choose from."""
+"""Tables of a server, from which the options select those to capture."""
 
 import re
 

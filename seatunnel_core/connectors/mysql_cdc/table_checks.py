@@ -60,7 +60,7 @@ def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
 
 @contextmanager
 def locked_table(server: Server, path: TablePath) -> Iterator[None]:
-    """Hold a read lock of a table, which waits for transactions that have changed it.
+    """Hold a read lock on a table, after waiting for transactions that have changed it.
 
     Raises:
         CaptureSetupError: The user may not lock the table.

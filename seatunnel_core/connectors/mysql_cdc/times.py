@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 
 MARGIN_MS = 24 * 3600 * 1000
-"""Maximum age of the statement at which a server starts a file, in ms; its start is recorded as the file's start."""
+"""Maximum age, in milliseconds, of a statement that is running when the server starts a log file. The server records
+the start of the statement as the start of the file.
+"""
 
 
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:

@@ -65,7 +65,7 @@ class Transaction:
 
     @property
     def gtid(self) -> Gtid | MariaGtid | None:
-        """Global identifier; ``None`` if the server assigns none."""
+        """Global transaction identifier (GTID); ``None`` if the server assigns none."""
         if not self._gtid_event:
             return None
         _, kind, server_id, *_ = HEADER.unpack_from(self._gtid_event)
@@ -76,7 +76,7 @@ class Transaction:
 
     @property
     def alters_nothing(self) -> bool:
-        """True if its ALTER TABLE only starts or is rolled back (MariaDB with ``binlog_alter_two_phase = ON``)."""
+        """True for an ALTER TABLE that only started or was rolled back (MariaDB's ``binlog_alter_two_phase``)."""
         event = self._gtid_event
         return bool(event) and event[4] == et.MARIA_GTID and alters_nothing(event[HEADER_BYTES:])
 

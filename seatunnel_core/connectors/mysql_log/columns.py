@@ -29,7 +29,7 @@ _HIDDEN = re.compile(r"[0-9a-f]{32}")
 """Pattern of the names of functional-index columns in MySQL 8.0.13 to 8.0.16."""
 
 _OF_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "inet4", "inet6", "uuid")
-"""Declared types with values that are bytes in the log."""
+"""Declared types that are stored as bytes in the log."""
 
 _BEYOND_BMP = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
 """Character sets with characters that MySQL 5.7 replaces with ``?`` in its catalog."""
@@ -148,7 +148,7 @@ def _is_unselected(table: str, raw: RawColumn, selects: Callable[[str], bool] | 
 
 
 def _is_hidden(name: str | None, declared: set[str]) -> bool:
-    """Return True if a name has the form that MySQL generates for the column of a functional index.
+    """Return True if a name has the form of the names that MySQL generates for columns of functional indexes.
 
     Before MySQL 8.0.17, only a declaration of the columns can distinguish these names from names of users.
     """

@@ -14,7 +14,7 @@ HEADER = struct.Struct("<IBIIIH")
 
 CHECKSUM_BYTES = 4
 CHECKED = 0x2144DF1C
-"""CRC-32 of any data that includes its own CRC-32 at the end."""
+"""Constant CRC-32 of data followed by its own CRC-32, used to verify checksums."""
 
 _UTF8 = 45
 
@@ -80,7 +80,9 @@ _SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2,
 
 _CATALOG, _CHARSET, _TIME_ZONE, _CATALOG_WITHOUT_NUL, _INVOKER, _DATABASES = 2, 4, 5, 6, 11, 12
 _ALTER_PHASE = 130
-"""Phase of an ALTER TABLE statement in MariaDB, with the number of its first event in the last phase."""
+"""Status variable with the phase of an ALTER TABLE statement in MariaDB. In the final phase, the number of the first
+event follows.
+"""
 
 _ALTER_ENDED = 0x04 | 0x08
 _TOO_MANY_DATABASES = 254

@@ -244,7 +244,10 @@ def gtid_of_tagged_event(body: bytes) -> Gtid | None:
 
 
 def _variable(fields: Fields) -> int:
-    """Read an unsigned variable-length integer. Trailing 1 bits of its first byte count the further bytes."""
+    """Read an unsigned integer of variable length.
+
+    The number of trailing 1 bits in its first byte is the number of further bytes.
+    """
     first = fields.integer(1)
     more = 0
     while more < 8 and first >> more & 1:
@@ -274,7 +277,7 @@ _ALTER_STARTED, _ALTER_ROLLED_BACK = 0x02, 0x08
 
 
 def alters_nothing(body: bytes) -> bool:
-    """Return True for the GTID event of an ALTER TABLE statement in MariaDB that only starts or is rolled back.
+    """Return True for the GTID event of a MariaDB ALTER TABLE that was only started or was rolled back.
 
     A later commit event makes the statement take effect.
     """

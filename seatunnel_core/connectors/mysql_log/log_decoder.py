@@ -46,7 +46,7 @@ _STANDALONE = 1
 
 _HEADER = HEADER.unpack_from
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
-"""Events at the beginning and end of files. A server also sends artificial ones, with or without a checksum."""
+"""Event types at the start and end of log files. A server also generates such events, with or without a checksum."""
 
 _FIRST_OFFSET = 4
 
@@ -356,7 +356,7 @@ def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:
 
 
 def _is_begin(data: bytes, body: int, end: int) -> bool:
-    """Return True if the text of a query event that ends with ``BEGIN`` is exactly ``BEGIN``."""
+    """Return True if the statement in a query event is exactly ``BEGIN``. The event must end with ``BEGIN``."""
     status_length = data[body + 11] | data[body + 12] << 8
     return body + 13 + status_length + data[body + 8] + 6 == end
 

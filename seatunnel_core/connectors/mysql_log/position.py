@@ -35,7 +35,7 @@ class LogPosition:
         return f"{self.file}:{self.offset:012d}"
 
     def _number(self, other: "LogPosition") -> int:
-        """Return the number of the file. File names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
+        """Return the number in the file name. It may get more digits: ``binlog.1000000`` follows ``binlog.999999``."""
         mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)
         if mine is None or its is None or mine[1] != its[1]:
             raise LogError(f"the positions {self} and {other} belong to different logs and cannot be compared")
@@ -59,7 +59,7 @@ _BACKWARDS = 1 << 24
 
 
 def unwrapped(expected: int, logged: int) -> int:
-    """Return the full offset for the lower 32 bits in ``logged``: the smallest one not far below ``expected``.
+    """Return the full offset with the lower 32 bits ``logged``: the smallest one that is not far below ``expected``.
 
     Files may be larger than 4 GiB, and a server may skip events. The offset may be slightly below the expected one,
     because an event that is not in the file, such as a heartbeat, has the offset of the last event but another size.

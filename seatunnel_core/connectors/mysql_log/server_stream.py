@@ -19,11 +19,11 @@ _GTID_SLAVE = 4
 
 _OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
 _WHOLE_PACKET = 0xFFFFFF
-"""Size in bytes of a packet that the next packet continues."""
+"""Size in bytes of a full packet. Its content continues in the next packet."""
 
 _CHUNK_BYTES = 1 << 18
 _WRITE_TIMEOUT_S = 3_600
-"""Time for which the server waits for a slow reader, in seconds; the default of servers is one minute."""
+"""Time for which the server waits for a slow reader, in seconds; the server's default is one minute."""
 
 
 @frozen(kw_only=True)

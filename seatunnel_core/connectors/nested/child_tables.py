@@ -23,7 +23,7 @@ OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
 """Columns by which a child table is recognized."""
 
 BETWEEN = "__"
-"""Separator between the name of the table and the name of the list in the name of a child table."""
+"""Separator between the table name and the list name in the name of a child table."""
 
 
 @frozen(kw_only=True)

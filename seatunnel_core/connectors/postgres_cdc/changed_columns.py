@@ -32,7 +32,7 @@ def resumed_tables(
         state: The restored state.
         tables: The current tables, in the order of the state.
         schemas: The schemas when the job started.
-        rules: Choice and masks of the columns, and filters of the rows.
+        rules: Selected columns, masks and row filters.
         search: Searches the log. Only called if the logged columns of a table may differ from its current ones.
 
     Raises:
@@ -95,7 +95,7 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
 def checked_change(state: Capture) -> Capture:
     """Return the state for the next poll after reading stopped before a column change.
 
-    The first poll returns the change to the engine, which stores it in the last checkpoint. The second poll raises it.
+    The first poll returns the change to the engine, which stores it in the final checkpoint. The second poll raises it.
 
     Raises:
         ColumnsChangedError: The job stops and can be resumed.

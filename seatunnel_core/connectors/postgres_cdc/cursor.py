@@ -102,7 +102,8 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks without a mark, and the chunks after the first of them that were already read, in plan order."""
+    """Planned chunks, starting with the first one without a mark, in plan order. Later ones may already have been read.
+    """
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
     until: str = ""

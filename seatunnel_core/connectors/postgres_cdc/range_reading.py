@@ -270,7 +270,7 @@ class RangeReader:
         return number
 
     def _require_key(self, table: Captured, logged: LogTable, where: str) -> None:
-        """Raise ``SourceChangedError`` if the primary key has changed, which only the default identity shows."""
+        """Raise ``SourceChangedError`` if the primary key has changed. Only the default identity shows this."""
         key = table.found.schema().primary_key
         if table.has_own_key and logged.identity == "DEFAULT" and set(logged.key) != set(key):
             raise SourceChangedError(
@@ -296,7 +296,7 @@ class RangeReader:
         return self._seen[number]
 
     def _require_seen(self, connection: Any, truncation: Truncation) -> None:
-        """Raise an error for a TRUNCATE of a captured table, unless its snapshot was taken later."""
+        """Raise an error for a TRUNCATE of a captured table, unless the snapshot of the table was taken later."""
         for table in truncation.tables:
             number = self._number(table, f"log position {truncation.transaction.commit_lsn}")
             if number is None:

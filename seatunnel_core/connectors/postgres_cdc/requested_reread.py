@@ -69,7 +69,7 @@ def requested(
 
 
 def partially_logged(connection: Any, table: TableName) -> Sequence[str]:
-    """Return the table and its partitions, as far as the log may omit unchanged values from updated rows.
+    """Return the names of the table and its partitions, if their log may omit unchanged values of updated rows.
 
     Large values that are added later are logged together with their row.
     """

@@ -41,7 +41,7 @@ _COMMIT = """
 SELECT pg_catalog.set_config('synchronous_commit', 'local', true),
        pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')
 """
-"""Statement that commits a transaction durably, by a message that no reader requests."""
+"""Statement that commits a transaction durably. It logs a message, which readers do not request."""
 
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),

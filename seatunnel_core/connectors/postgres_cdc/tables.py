@@ -87,7 +87,7 @@ class Captured:
         return _digest(f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}")
 
     def as_logged(self, logged: LogTable, rules: ColumnRules) -> "Captured":
-        """Return the table with its columns in the log; if they differ, for reading changes from the log only."""
+        """Return the table with its columns in the log. If these differ, only changes can be read with them."""
         columns = tuple(
             Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
         )
@@ -99,12 +99,12 @@ class Captured:
         return self if made.columns == self.columns else made
 
     def has_masks(self, shape: str) -> bool:
-        """Return True if a recorded fingerprint, possibly by an earlier version, has the same masks and filter."""
+        """Return True if a fingerprint, possibly recorded by an earlier version, has the same masks and filter."""
         masks = shape.partition("-")[2]
         return masks in (_masks_of(self.masks), _masks_of(self.former_masks))
 
     def has_shape(self, shape: str) -> bool:
-        """Return True if a recorded fingerprint, possibly by an earlier version, matches the table."""
+        """Return True if a fingerprint, possibly recorded by an earlier version, matches the table."""
         return self.columns == shape.partition("-")[0] and self.has_masks(shape)
 
 

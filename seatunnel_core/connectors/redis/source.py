@@ -34,7 +34,7 @@ _READING: dict[str, tuple[Any, ...]] = {
 
 
 class RedisSource(Source):
-    """Reads keys. A split has the keys with certain checksums, and reads each value as a whole."""
+    """Reads keys, which are divided into splits by a checksum. Each value is read as a whole."""
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

@@ -86,7 +86,7 @@ class MultiByte:
     """Characters that the codec rejects or decodes differently."""
 
     single: tuple[int, int] = (0, 0)
-    """Range of bytes above 127 that are characters by themselves."""
+    """Range of bytes above 127 that are single-byte characters."""
 
     _wrong: frozenset[str] = field(init=False)
     """Characters that the codec returns for bytes with another meaning in MySQL."""

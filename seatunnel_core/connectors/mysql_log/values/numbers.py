@@ -113,7 +113,7 @@ def _groups(precision: int, scale: int) -> list[int]:
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], groups: Sequence[int], negative: npt.NDArray[Any]) -> Any:
-    """Join groups of digits to numbers: two 64-bit limbs per number if they suffice, otherwise Python integers."""
+    """Combine groups of digits into numbers: two 64-bit limbs per number if they suffice, otherwise Python integers."""
     wide = sum(groups) > _INT64_DIGITS
     total = np.zeros(len(negative), object if wide else np.int64)
     for part, digits in zip(parts, groups, strict=True):

@@ -75,6 +75,6 @@ TABLES: dict[str, tuple[str, dict[int, str]]] = {
         },
     ),
 }
-"""Codec by character set, with strings that replace its characters from a given byte on. As on the server, a byte
-without a character becomes ``?``.
+"""Python codec of each character set, with strings that replace the codec's characters, starting at the given byte. As
+on the server, a byte without a character becomes ``?``.
 """
