@@ -29,8 +29,7 @@ class SourcePolling:
     _shared: SharedResources
     _notices: Notices
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that delivers an event on the loop. It receives a function that creates the event for the current time.
-    """
+    """Function that delivers an event on the loop. Its argument creates the event for the current time."""
 
     _when_spark_runs: Callable[[Callable[[], None]], None]
     _stopped_by: Failure | None = field(default=None, init=False)

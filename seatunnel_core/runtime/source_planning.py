@@ -53,9 +53,7 @@ class Planner:
     """Function that receives the operator chains by source, on the loop."""
 
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that delivers an event on the loop, unless it is late. It receives a function that creates the event for
-    the current time.
-    """
+    """Function that delivers an event on the loop, unless it is late. Its argument creates the event for a time."""
 
     _when_spark_runs: Callable[[Then], None]
     """Function that calls its argument on the loop once Spark runs or has failed to start."""

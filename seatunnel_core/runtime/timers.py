@@ -16,7 +16,7 @@ class Timers:
 
     _loop: asyncio.AbstractEventLoop
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that delivers an event. It receives a function that creates the event for the current time."""
+    """Function that delivers an event. Its argument creates the event for the current time."""
 
     _handles: dict[str, asyncio.TimerHandle] = field(factory=dict, init=False)
 

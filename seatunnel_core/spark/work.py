@@ -76,8 +76,7 @@ class TaskBatch:
     """Address at which the task requests each unit from the driver; ``None`` if units need no permission."""
 
     writes_at_once: bool = False
-    """True if a unit that begins twice may write rows twice. A repeated task then needs the driver to allow each unit.
-    """
+    """True if a unit that begins twice may write rows twice. A repeated task then needs permission to begin units."""
 
 
 @frozen(kw_only=True)

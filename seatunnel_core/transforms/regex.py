@@ -13,8 +13,7 @@ _ADVICE = (
     "look-around, references inside a pattern and possessive repetition are not supported; use the Python transform"
 )
 _AROUND = ("", "a", " ", "\n")
-"""Characters next to a position that patterns can distinguish: none (end of the string), a letter, a space, a line end.
-"""
+"""Neighbours of a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:

@@ -44,8 +44,7 @@ class RestoreRequest:
     """True to drop the state of sources and sinks that were removed from the job."""
 
     drops_staged: bool = False
-    """True to drop staged output in the checkpoint of a savepoint: it is already published, or its rows are read again.
-    """
+    """True to drop staged output in a savepoint's checkpoint: it is already published, or its rows are read again."""
 
     saved: frozenset[str] = frozenset()
     """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
@@ -59,8 +58,7 @@ class RestoreRequest:
     """True if the restored checkpoint must contain all output that is published according to the targets."""
 
     since: int | None = None
-    """First epoch that may serve the request. The request has been served once this or a later epoch has a checkpoint.
-    """
+    """First epoch that may serve the request. The request is served once this or a later epoch has a checkpoint."""
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
         """Return the request for this process; ``since`` is the first epoch that it may claim.

@@ -86,8 +86,7 @@ class SinkState(Stored):
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target, or 0. A target that shows no trace of it is rejected later (R8).
-    """
+    """Newest epoch known to have prepared the target, or 0. A target without traces of this epoch is rejected (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0

@@ -29,8 +29,7 @@ class Value:
     """Value, possibly a null scalar, if it is the same for all rows; else ``None``."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Decimal value of a number literal with a decimal point. Operations with decimals use it; all others use a double.
-    """
+    """Decimal value of a number literal with a decimal point, used with other decimals. Otherwise it is a double."""
 
     fails: bool = False
     """True if it may fail for a row; a condition that excludes such rows must then be evaluated first."""
