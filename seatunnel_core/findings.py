@@ -23,7 +23,7 @@ class Findings:
 
     @contextmanager
     def part(self, prefix: str = "") -> Iterator[None]:
-        """Collect an error of the block, with a prefix, and continue after the block; raise a retryable error at once."""
+        """Collect an error of the block, with a prefix, and continue after it; raise a retryable error at once."""
         try:
             yield
         except (SeaTunnelError, ValueError) as error:
