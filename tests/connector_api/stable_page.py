@@ -24,10 +24,10 @@ MODULES = (
 _HEAD = """<!-- made by python -m tests.connector_api.stable_page from the code -->
 # Connector API
 
-An author of a source, sink or transform imports from `seatunnel_core.connector_api` only. The names on this page are
-its stable interface: `__all__` of each module. Everything else in the project may change without notice; what these
-promises mean is in [versions](versions.md). [Write a connector](../start/write-a-connector.md) is the tutorial, and
-[connector interface](connector-interface.md) the contract of the methods.
+Import only from `seatunnel_core.connector_api` when you write a source, sink or transform. The names on this page are
+its stable interface: `__all__` of each module. Everything else in the project may change without notice;
+[versions](versions.md) defines these promises. [Write a connector](../start/write-a-connector.md) is the tutorial, and
+[connector interface](connector-interface.md) describes the contract of the methods.
 """
 
 

@@ -18,12 +18,12 @@ _MADE = "<!-- made by python -m tests.cli.help.error_pages from the class in the
 _HEAD = """# Every error by its code
 
 When a job or a command fails, a line after the message shows a code, as in `More: seatunnel help STALE-EPOCH`. That
-command prints the page of the code. With `--log-format json`, log records have it as `code`; so do the pipelines in a
-Python report. Codes do not change within a major version; messages may.
+command prints the page of the code. With `--log-format json`, log records contain the code as `code`, as do the
+pipelines in a Python report. Codes do not change within a major version; messages may.
 
 A plugin's error without a code has the code of its base class. Errors of other libraries and the operating system
-have no code; see [failures](../guides/failures.md) for their handling. The pages are generated from the classes in the
-code by `python -m tests.cli.help.error_pages`, and a test compares them.
+have no code; see [failures](../guides/failures.md) for their handling. `python -m tests.cli.help.error_pages` generates
+these pages from the classes in the code.
 
 | code | meaning | retried |
 |---|---|---|

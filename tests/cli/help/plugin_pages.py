@@ -19,18 +19,18 @@ BEGIN = "<!-- made by python -m tests.cli.help.plugin_pages from the declaration
 END = "<!-- end of the generated part -->\n"
 OVERVIEW = """# Connectors and transforms
 
-The connectors and transforms of the engine. The name links to the page with a job, the options and the behaviour, which
-`seatunnel help NAME` prints as well. The guarantees apply when work is repeated after a failure:
+The tables list the connectors and transforms of the engine. Each name links to a page with a job, the options and the
+behaviour; `seatunnel help NAME` prints the same page. The guarantees apply when work is repeated after a failure:
 
-* A **replayable** source gives the same rows when it reads a split again. Where it says *optional*, the option
-  `replayable` of the job decides.
-* An **exactly-once** sink stages rows and publishes them with the checkpoint that contains them. An **idempotent** one
-  may write a row again without effect. An **at-least-once** one may write a row again.
+* A **replayable** source returns the same rows when it reads a split again. *Optional* means that the job's option
+  `replayable` sets this.
+* An **exactly-once** sink stages rows and publishes them with the checkpoint that contains them. An **idempotent** sink
+  may write a row again, with the same result. An **at-least-once** sink may duplicate rows.
 * A sink with **rollback** can remove published rows when a job returns to an older checkpoint (`--retract`).
 
 To add your own, see [write a connector](../start/write-a-connector.md) and the [interface](connector-interface.md).
-`seatunnel plugins` lists all installed plugins. [java-parity](../start/java-parity.md#what-is-not-here) lists what
-Apache SeaTunnel has beyond these. `python -m tests.cli.help.plugin_pages` generates this page.
+`seatunnel plugins` lists all installed plugins. [Java-parity](../start/java-parity.md#what-is-not-here) lists the other
+connectors of Apache SeaTunnel. `python -m tests.cli.help.plugin_pages` generates this page.
 """
 BASES = {
     **{
