@@ -21,7 +21,7 @@ _SAMPLE = 1_000
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row, and note dropped values in ``context``. Raises the errors of ``Fitting.row``.
+    """Return the values of a row, and note dropped values in ``context``. Raise the errors of ``Fitting.row``.
 
     ``document`` is from ``native_json.parsed``, and ``where`` returns the location of the row.
     """

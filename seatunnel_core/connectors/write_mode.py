@@ -121,7 +121,7 @@ class WriteMode:
 
     @property
     def prunes(self) -> bool:
-        """True if incoming rows are keys only. Rows with other keys are deleted once the last row has arrived."""
+        """True if incoming rows contain only keys. Rows with other keys are deleted once the last row has arrived."""
         return self.name == "prune"
 
     @property

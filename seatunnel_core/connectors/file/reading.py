@@ -75,7 +75,7 @@ class FileReading:
         return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns that the job reads; raise ``SourceError`` if ``read_columns`` has an unknown one."""
+        """Return the columns that the job reads; raise ``SourceError`` if ``read_columns`` contains others."""
         known = set(columns.names)
         unknown = [name for name in self.chosen if name not in known]
         if unknown:

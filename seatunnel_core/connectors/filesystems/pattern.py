@@ -229,7 +229,7 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if a file name matches a part of a pattern. Wildcards match no leading dot and no engine's file."""
+    """Return True if a name matches a part of a pattern. Wildcards match neither a leading dot nor engine files."""
     if not _MAGIC.search(pattern):
         return pattern == name
     if name.startswith(".") and not pattern.startswith("."):

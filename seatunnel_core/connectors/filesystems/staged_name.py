@@ -31,10 +31,10 @@ REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PREPARED = ".prepared"
-"""Name of the folder (in a bucket, an object) by which the driver marks a staging folder as prepared for its epoch."""
+"""Name of the folder (in a bucket, an object) that marks a staging folder as prepared by the driver for its epoch."""
 
 PROBE = ".probe-"
-"""Prefix of files with which a task tests that the driver can see its files."""
+"""Prefix of the names of files that show whether the driver can see the files of a task."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:

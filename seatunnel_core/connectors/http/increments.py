@@ -28,7 +28,7 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 
 _FUTURE = timedelta(days=1)
-"""Maximum clock difference, by which a value may be in the future. Times without a zone may be in any zone."""
+"""Maximum clock difference: a value may be this far in the future. Times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
 """Predicates for types with values that are compared and stored exactly."""

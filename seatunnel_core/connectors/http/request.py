@@ -101,7 +101,7 @@ class Request:
         return self.with_param(name, value)
 
     def with_placeholder(self, name: str, value: str | None) -> "Request":
-        """Return the request with ``${name}`` replaced. If the value is ``None``, entries that equal it are removed."""
+        """Return the request with ``${name}`` replaced. For the value ``None``, remove entries equal to ``${name}``."""
         mark = f"${{{name}}}"
 
         def kept(pairs: Mapping[str, str]) -> dict[str, str]:

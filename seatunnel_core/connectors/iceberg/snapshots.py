@@ -34,7 +34,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":
-        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
+        """Return a snapshot that accepts files; its ``commit`` adds the snapshot to the transaction."""
         made = cls(
             operation=Operation.OVERWRITE,
             transaction=transaction,
@@ -89,7 +89,7 @@ class RowDelta(_FastAppendFiles):  # type: ignore[misc]
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str]) -> "RowDelta":
-        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
+        """Return a snapshot that accepts files; its ``commit`` adds the snapshot to the transaction."""
         made = cls(
             operation=Operation.OVERWRITE,
             transaction=transaction,
@@ -183,7 +183,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
         number: int,
         entries: Callable[[ManifestFile], list[ManifestEntry]],
     ) -> "Rewrite":
-        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
+        """Return a snapshot that accepts files; its ``commit`` adds the snapshot to the transaction."""
         made = cls(operation=Operation.OVERWRITE, transaction=transaction, io=transaction._table.io)
         made._gone, made._number, made._entries, made._dropped = gone, number, entries, []
         return made

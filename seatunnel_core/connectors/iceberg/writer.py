@@ -65,7 +65,7 @@ class IcebergWriter(SinkWriter):
     """Writer of Parquet files in the folders of the tables."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
-        """Create a writer; ``tables`` has the target of each table in the rows, and several tables may share one."""
+        """Create a writer; ``tables`` maps each table in the rows to its target, which several tables may share."""
         self._tables = tables
         self._who = f"pipeline {context.pipeline_id}, sink Iceberg"
         self._unique = unique_name(context)
@@ -219,7 +219,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 @lru_cache(_KEPT)
 def arrow_columns(schema: str) -> pa.Schema:
-    """Return the columns with Iceberg's field IDs, by which a table identifies the columns of a file."""
+    """Return the columns with Iceberg's field IDs, which identify the columns in data files."""
     from pyiceberg.schema import Schema
 
     return Schema.model_validate_json(schema).as_arrow()

@@ -266,7 +266,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table, by which existing rows are matched unless all of them are replaced."""
+        """Return the key of a new table. It is used to match existing rows unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()

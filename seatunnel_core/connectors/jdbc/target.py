@@ -217,7 +217,7 @@ class Target:
 
 
 def require_filling(dialect: Dialect) -> None:
-    """Raise ``SinkError`` if the server, to which a connection was opened, cannot fill in absent values."""
+    """Raise ``SinkError`` if the server cannot fill in absent values. A connection must have been opened before."""
     require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
 
 

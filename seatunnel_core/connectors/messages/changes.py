@@ -133,7 +133,7 @@ def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a Canal row with decoded binary columns, in which Canal represents each byte as a character."""
+    """Return a Canal row with its binary columns decoded. Canal represents each byte as a character."""
     types = message.get("mysqlType") or {}
     found = {
         column.name: row[column.name].encode("latin-1")

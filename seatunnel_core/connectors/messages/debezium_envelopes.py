@@ -76,7 +76,7 @@ class DebeziumFormat:
     """True to include the schema in each value (``value.converter.schemas.enable``)."""
 
     tombstones: bool = False
-    """True to send a message without a value after each deletion, by which Kafka can compact the topic."""
+    """True to send a message without a value after each deletion, so that Kafka can compact the topic."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``ValueError`` if a column has a type that messages cannot represent."""

@@ -3,8 +3,8 @@
 Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. For a copy that
 keeps its original name, that name is a third part. A receipt of the file system, if any, is the last part.
 
-A body is read from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore only
-names that this sink gives to files of this unit, and folders below the target, are accepted.
+A body is read from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore only names that
+this sink gives to files of this unit, and folders below the target, are accepted.
 """
 
 import re

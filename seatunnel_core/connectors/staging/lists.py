@@ -150,7 +150,7 @@ class ListWriter(SinkWriter):
     def __init__(
         self, sink: ListSink, items: Mapping[str, Callable[[Batch], Iterable[Item]]], context: WriterContext
     ) -> None:
-        """Create a writer; ``items`` has, for each table, the function that converts its rows to items."""
+        """Create a writer; ``items`` maps each table to the function that converts its rows to items."""
         self._sink, self._items, self._lists = sink, items, sink.lists(context)
         self._name = f"{context.source_ordinal}-{context.epoch}-{context.unit}:{context.attempt}"
         self._staged = self._rows = self._bytes = 0

@@ -71,7 +71,7 @@ def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: st
 
 
 def _missing_columns(table: Sequence[TableColumn], names: Sequence[str]) -> list[str]:
-    """Return the columns of a table that the rows lack, without computed ones; an update would reset them."""
+    """Return the columns of a table, except computed ones, that the rows lack; an update would reset them."""
     return [column.name for column in table if not column.generated and column.name not in names]
 
 

@@ -94,7 +94,7 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Return True if a cast depends on a unit: between integers and times, or from a duration to another type."""
+    """Return True if a cast requires a time unit: between integers and times, or from durations to other types."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))

@@ -58,7 +58,7 @@ class SourceFormat(ABC):
         return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        """Return the columns that the options define: by default, the declared ones."""
+        """Return the columns that the options define; by default, the declared columns."""
         return declared
 
     def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:

@@ -160,7 +160,7 @@ class Dialect(TableDatabase):
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables of a schema, by default that of new tables, with names that start with a prefix."""
+        """Return the tables with a name prefix in a schema, by default in the schema for new tables."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
@@ -278,7 +278,7 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left, so that a retry may succeed and the rows are valid."""
+        """Return True if the server has no space left. The rows are valid then, and a retry may succeed."""
         return False
 
     def message_of(self, error: BaseException) -> str:

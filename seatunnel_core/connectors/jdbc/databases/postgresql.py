@@ -256,7 +256,7 @@ class PostgreSQL(Dialect):
         return before_4713_bc(values), "is before 4713 BC, the minimum of dates and timestamps in PostgreSQL"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
-        """Return the types that the server infers when it prepares the statement; text if it cannot infer one."""
+        """Return the types that the server infers when it prepares the statement; ``text`` if it cannot infer one."""
         import psycopg
 
         cursor = self.cursor(connection)
