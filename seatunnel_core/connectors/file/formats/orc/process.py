@@ -43,7 +43,7 @@ class _Child:
             )
 
     def ask(self, descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
-        """Send a request, and return the header and rows of the response; raise ``EOFError`` if the child has exited."""
+        """Send a request, and return the header and rows of the response; raise ``EOFError`` if the child exited."""
         message = json.dumps(request).encode()
         socket.send_fds(self._connection, [LENGTH.pack(len(message))], [descriptor])
         self._connection.sendall(message)
