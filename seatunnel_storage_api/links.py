@@ -1,4 +1,4 @@
-"""Check symbolic links in a path: links created by another user are not followed.
+"""Checks of symbolic links in paths: links created by another user are not followed.
 
 A user who may write to a folder with state, logs or checkpoints, such as ``/tmp``, can create a link there. A process
 that follows it writes, reads or removes files elsewhere, with its own permissions.

@@ -118,7 +118,7 @@ class SupportsFacts(Protocol):
 
 @runtime_checkable
 class SupportsRestoredSchemas(Protocol):
-    """Unbounded source whose tables may have changed columns when a job is resumed."""
+    """Unbounded source with tables that may have changed columns when a job is resumed."""
 
     @abstractmethod
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
@@ -225,7 +225,7 @@ class SupportsReread(Protocol):
 
     @abstractmethod
     def captured_tables(self) -> Sequence[str]:
-        """Return the names of its tables. Called in the driver in any thread, and must not send requests."""
+        """Return the names of the captured tables. Called in the driver in any thread, and must not send requests."""
 
     @abstractmethod
     def reread(self, cursor: PollCursor, table: str) -> PollCursor:

@@ -158,7 +158,7 @@ IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """Incremental source whose increments are defined only by its options."""
+    """Incremental source with increments that only its options define."""
 
     _increments: IncrementsT | None
     _window: Window | None

@@ -116,7 +116,7 @@ class SeveralTables(Source):
     task_modules: tuple[str, ...]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
-        """Create the source from the sources of its tables, by table name; at least one.
+        """Create a source that combines the sources of at least one table, given by table name.
 
         Raises:
             UsageError: Only some of the tables are bounded, or the source receives facts of its readers.

@@ -70,7 +70,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Remove the staged output as far as possible. Never raises."""
+        """Remove as much of the staged output as possible. Never raises."""
 
 
 @frozen(kw_only=True)
@@ -199,7 +199,7 @@ class Sink(ABC):
         return SaveMode(target=", ".join(options), does="its save mode")
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Reject a table whose columns do not match the options.
+        """Reject a table with columns that do not match the options.
 
         Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
         writes.

@@ -271,7 +271,7 @@ class Source(ABC):
 
         Args:
             planned: Splits of the enumeration.
-            unread: Splits of the enumeration or of later polls whose rows have not been published.
+            unread: Splits of the enumeration or of later polls with rows that have not been published.
             cursor: Cursor of the last poll before the checkpoint, with names instead of ``bytes``; empty for a bounded
                 source.
 

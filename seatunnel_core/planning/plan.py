@@ -102,7 +102,7 @@ class PlannedPipeline:
 
     @property
     def title(self) -> str:
-        """Names of its sources and sinks: ``flights -> flights_out``."""
+        """Names of the pipeline's sources and sinks: ``flights -> flights_out``."""
         return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
 
     @property

@@ -150,7 +150,7 @@ def _graph_of(
 
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
-    """Report nodes that do not match each other, among the valid ones."""
+    """Report valid nodes that do not match each other."""
     right = right_part(graph, [each.plugin is not None for each in made])
     by_position = {id(each.node): each for each in made}
     plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}

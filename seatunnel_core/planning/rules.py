@@ -185,7 +185,7 @@ def _removes(sink: PlannedSink) -> str:
 
 
 def refuse_unfit_modes(pipelines: Pipelines, problems: Problems) -> None:
-    """Report sinks whose write mode makes the target non-deterministic."""
+    """Report sinks with a write mode that makes the target non-deterministic."""
     at: dict[str, PlannedSink] = {}
     for pipeline in pipelines:
         for sink in pipeline.sinks:

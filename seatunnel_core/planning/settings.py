@@ -166,7 +166,7 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
 
 
 class _Description(io.BytesIO):
-    """Buffer for the start of a plugin's pickle, without the rows, in which module names are searched."""
+    """Buffer for the start of a plugin's pickle, without rows. Module names are searched in it."""
 
     def write(self, data: "ReadableBuffer") -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:

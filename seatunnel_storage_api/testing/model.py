@@ -47,7 +47,7 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and expire once. A lineage that this disconnects is orphaned only at the next store."""
+        """Record a checkpoint and expire once. Checkpoints that this disconnects are orphaned at the next store."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
@@ -62,7 +62,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """Return the last checkpoint of each live epoch between the oldest live savepoint's and the newest."""
+        """Return the last checkpoint of each live epoch between the oldest live savepoint and the latest epoch."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}

@@ -168,7 +168,7 @@ class Observer:
 
 
 def summary(name: str, verdicts: Verdicts) -> list[str]:
-    """Return the lines about one storage for the end of a run; empty if none of its tests ran."""
+    """Return the lines about one storage that are printed after a run; empty if none of its tests ran."""
     by_outcome = {
         outcome: [number for number in PROMISES if verdicts.of(number) == outcome]
         for outcome in (PASSED, FAILED, NOT_PROMISED)

@@ -1,4 +1,4 @@
-"""The sink ``Assert``: makes the job fail, at once and without retries, if a rule is broken."""
+"""The sink ``Assert``: makes the job fail immediately and without retries if a rule is broken."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

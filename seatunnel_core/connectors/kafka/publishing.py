@@ -304,7 +304,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """Return the number of messages in a file; 0 for an unreadable file, for which the transaction raises an error."""
+    """Return the number of messages in a file; 0 for an unreadable file, because sending it raises the error."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

@@ -31,7 +31,7 @@ class Starting:
     mode: str
     group: str
     reset: str | None
-    """Value of ``auto.offset.reset``: the start in partitions for which the group has no offset."""
+    """Value of ``auto.offset.reset``: the start offset of partitions for which the group has no offset."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None

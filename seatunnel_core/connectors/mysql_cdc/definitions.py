@@ -70,7 +70,7 @@ _PARTITIONS = re.compile(
     r"|REORGANIZE\s+PARTITION\b(?!.*\b(?:VALUES\s+IN|DEFAULT)\b).*\bVALUES\s+LESS\s+THAN\b)",
     _FLAGS,
 )
-"""Partition operations that keep all rows. Such an operation is the only clause of its ALTER TABLE statement.
+"""Partition operations that keep all rows. An ALTER TABLE statement with a partition operation has no other clause.
 
 REORGANIZE of a list partition drops rows with values that no new partition lists. REBUILD drops rows that are in a
 wrong partition.

@@ -24,7 +24,7 @@ class WindowChunk:
     """Sequence number in the job, from 0."""
 
     table: int
-    """Index of its table."""
+    """Index of the chunk's table."""
 
     order: str
     low: str | None

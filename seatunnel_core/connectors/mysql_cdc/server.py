@@ -144,7 +144,7 @@ class Server:
 
     @contextmanager
     def connection(self, what: str) -> Iterator[Any]:
-        """Lend a connection, and convert driver errors to SourceError with the description ``what``."""
+        """Yield a connection, and convert driver errors to SourceError with the description ``what``."""
         try:
             with self.dialect.pool.lend() as connection:
                 yield connection

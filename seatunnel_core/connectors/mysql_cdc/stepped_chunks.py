@@ -11,7 +11,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece
 
 _AHEAD = 64
-"""Maximum number of chunks to compute at once."""
+"""Maximum number of chunks to compute at a time."""
 
 
 @define

@@ -53,10 +53,10 @@ class Transaction:
     file: str
     begin_offset: int
     timestamp: int
-    """Server time of its first event, in seconds since 1970."""
+    """Server time of the transaction's first event, in seconds since 1970."""
 
     _gtid_event: bytes = b""
-    """Body of its GTID event; empty if there is none."""
+    """Body of the transaction's GTID event; empty if there is none."""
 
     end_file: str = ""
     end_offset: int = 0
@@ -94,7 +94,7 @@ class Transaction:
 
     @property
     def begin(self) -> LogPosition:
-        """Position of its first event."""
+        """Position of the transaction's first event."""
         return LogPosition(self.file, self.begin_offset)
 
     @property

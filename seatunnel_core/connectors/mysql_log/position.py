@@ -59,7 +59,7 @@ _BACKWARDS = 1 << 24
 
 
 def unwrapped(expected: int, logged: int) -> int:
-    """Return the full offset with the lower 32 bits ``logged``: the smallest one that is not far below ``expected``.
+    """Return the smallest offset that has the lower 32 bits ``logged`` and is not far below ``expected``.
 
     Files may be larger than 4 GiB, and a server may skip events. The offset may be slightly below the expected one,
     because an event that is not in the file, such as a heartbeat, has the offset of the last event but another size.

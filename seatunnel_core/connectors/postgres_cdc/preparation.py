@@ -52,7 +52,7 @@ class Preparation:
     _creation: SlotCreation | None = field(default=None, init=False)
     _point: Lsn | None = field(default=None, init=False)
     _awaited: int | None = field(default=None, init=False)
-    """ID below which all transactions must end first; ``None`` before the slot and the publication are checked."""
+    """ID below which all transactions must end before the start; ``None`` before the slot is checked, 0 for no wait."""
 
     def next(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> LogStart | None:
         """Create the slot and the publication unless they exist, and return the start position.

@@ -40,7 +40,7 @@ class PublishedTable:
     """Object ID of the table. It changes when the table is dropped and recreated."""
 
     entry: str
-    """Fingerprint of the entry; empty without one. Any change of the publication changes it."""
+    """Fingerprint of the entry; empty if there is none. Any change of the publication changes it."""
 
     key: tuple[str, ...] = ()
     """Columns of the primary key, in any order. Not recorded."""

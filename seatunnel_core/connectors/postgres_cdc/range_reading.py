@@ -107,10 +107,10 @@ class RangeReader:
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
-    """Last logged version of each table that matched the planned columns, by index."""
+    """Latest logged version of each table with the planned columns, by table index."""
 
     _last: dict[int, int] = field(init=False, factory=dict)
-    """Number of the last transaction with rows in the planned columns, by index of the table."""
+    """Number of the last transaction with rows that have the planned columns, by table index."""
 
     _emitted_to: int = field(init=False, default=-1)
     """Number of the last transaction with emitted rows."""

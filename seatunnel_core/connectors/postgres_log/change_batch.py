@@ -102,7 +102,7 @@ class TableChanges:
 
 @frozen(kw_only=True, eq=False)
 class Truncation:
-    """TRUNCATE of tables. It takes place after all rows of its batch."""
+    """TRUNCATE of tables. It follows all rows of the batch."""
 
     transaction: Transaction
     tables: tuple[LogTable, ...]

@@ -1,7 +1,7 @@
 """Formatting of doubles as in MySQL's JSON documents."""
 
 _MOST_POINT = 15
-"""Maximum number of digits before the decimal point, and of zeros after it, without an exponent."""
+"""Maximum number of digits before the decimal point, and of zeros after it, in numbers without an exponent."""
 
 
 def double_text(value: float, whole_end: str = ".0") -> str:
