@@ -90,7 +90,7 @@ class PrepareSinks(Command):
     """Names of the sinks with a save mode that has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """Newest epoch in which each sink prepared its target, by sink name; no entry if it is not known."""
+    """Newest epoch in which each sink prepared its target, by sink name. Sinks with an unknown epoch are missing."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
     """Tables to which a sink has published rows, with their identities, by sink name."""
@@ -107,7 +107,7 @@ class Enumerate(Command):
     source: str
     attachment: str | None
     total: int | None = None
-    """Number of splits of the stored enumeration; ``None`` if it does not exist yet."""
+    """Number of splits of the stored enumeration; ``None`` before it exists."""
 
     memory: Mapping[str, Any] = field(factory=dict, repr=False)
     """Restored cursor of an unbounded source, as JSON values; empty if there is none."""
@@ -151,7 +151,7 @@ class Commit(Command):
     sink: str
     committables: tuple[Committable, ...]
     may_be_committed: bool
-    """True if an earlier attempt, in this process or an earlier one, may have published them (R8)."""
+    """True if an earlier attempt, possibly in an earlier process, may have published the committables (R8)."""
 
 
 @frozen(kw_only=True)

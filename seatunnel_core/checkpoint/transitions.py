@@ -73,7 +73,7 @@ class Transition:
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """Phases that the pipeline may be in during or after the event, including the current one if it may stay there."""
+    """Phases that the event may lead to or pass through, including the current one if the pipeline may stay in it."""
 
 
 _P = Phase

@@ -49,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """Yield a sentence for each sink that cannot find its output since ``base``, a state of ``epoch``."""
+        """Yield a sentence for each sink that cannot roll back its output since ``base``, a state of ``epoch``."""
         twice = "undo that change, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)

@@ -51,7 +51,7 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write a job's first manifest, with epochs above those of a deleted job; raise UsageError if one exists."""
+    """Write the first manifest of a job, with epochs above those of a deleted job; raise UsageError if it exists."""
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
     job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))

@@ -22,7 +22,7 @@ class RecentCheckpoint(Stored):
     epoch: int
     checkpoint_id: int
     type: str
-    """Value of its ``CheckpointType``; empty for an aborted one."""
+    """Value of the ``CheckpointType``; empty for an aborted checkpoint."""
 
     status: str
     """``COMPLETED``, ``FAILED``, or ``CANCELED`` for a checkpoint that was no longer needed."""

@@ -95,7 +95,7 @@ class Origins:
         return self._with(lambda values: values.filter(mask))
 
     def slice(self, start: int, length: int | None) -> "Origins":
-        """Return the origins of consecutive rows; ``None`` for all rows from ``start``."""
+        """Return the origins of consecutive rows, or of all rows from ``start`` if ``length`` is ``None``."""
         return self._with(lambda values: values.slice(start, length))
 
     @cached_property

@@ -104,7 +104,7 @@ def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
 
 
 def sliced(batch: Batch, start: int, length: int | None) -> Batch:
-    """Return consecutive rows with their kinds, ``absent`` and ``origins``; ``None`` for all rows from ``start``."""
+    """Return consecutive rows, or all rows from ``start``, with their kinds, ``absent`` and ``origins``."""
     kinds = None if batch.kinds is None else batch.kinds.slice(start, length)
     absent = each_absent(batch.absent, lambda of: of.slice(start, length))
     origins = None if batch.origins is None else batch.origins.slice(start, length)

@@ -34,7 +34,7 @@ class JobPipelines:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on the machine of the driver, as far as known before Spark starts."""
+    """True if tasks are expected to run on the driver's machine, as determined before Spark starts."""
 
     restored: bool
     """True if an earlier process ran the job."""

@@ -344,7 +344,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
     """Raise ``UsageError`` if a source would emit different splits than at the first start of the job.
 
-    This happens if a query that combines all rows was added or removed since.
+    This happens if a query that combines all rows has been added to the job or removed from it.
     """
     if frozen in (None, len(splits)):
         return

@@ -12,7 +12,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedPipeline
 
 Answer = Callable[[str], None]
-"""Callback for the result of a request: the reason of its failure, or an empty string if a checkpoint contains it."""
+"""Callback for the result of a request: the reason why it failed, or an empty string once a checkpoint contains it."""
 
 
 @define(eq=False)
@@ -25,10 +25,10 @@ class Reread:
     table: str
     answer: Answer = field(repr=False)
     rejection: str = field(default="", init=False)
-    """Reason why the source has rejected it; empty if it has not."""
+    """Reason why the source has rejected the request; empty if it has not."""
 
     is_in_cursor: bool = field(default=False, init=False)
-    """True if the cursor of the poll in progress contains it."""
+    """True if the cursor of the poll in progress contains the request."""
 
     def added(self, source: SupportsReread, cursor: PollCursor) -> PollCursor:
         """Return the cursor with the request, or unchanged if the source rejects it. Called in a thread of the pool."""
@@ -55,7 +55,7 @@ class Rereads:
     """Requests in the state of their source, and in no checkpoint yet."""
 
     _triggered: dict[int, list[Reread]] = field(factory=dict, init=False)
-    """Requests by the first checkpoint that contains them."""
+    """Requests that a triggered checkpoint contains, by the ID of the first such checkpoint."""
 
     _closed: str = field(default="", init=False)
     """Reason why requests are rejected; empty while they are accepted."""

@@ -71,7 +71,7 @@ class ManifestWriter:
         """Store the version of the manifest that ``change`` returns.
 
         Raises:
-            ManifestConflictError: Another process has claimed the job since.
+            ManifestConflictError: Another process has claimed the job.
         """
         with self._writing:
             changed = change(self._manifest)

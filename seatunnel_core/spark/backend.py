@@ -215,7 +215,7 @@ class SparkBackend:
         return found
 
     def run_on_frames(self, chain: OperatorChain, attempt: UnitAttempt, tag: str) -> UnitResult:
-        """Run a work unit on the DataFrame path. The result and the exceptions are those of ``run``."""
+        """Run a work unit on the DataFrame path. The result and the exceptions are the same as for ``run``."""
         packed = self.pack_chain(chain)
         work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):

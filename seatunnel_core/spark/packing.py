@@ -114,17 +114,17 @@ class Candidate(Generic[T]):
     """True if the prediction is based on measured units of the same chain."""
 
     apart: bool = False
-    """True if it only shares a batch with units of its pipeline, because its previous batch was lost or overdue."""
+    """True if the unit only shares a batch with units of its pipeline: its previous batch was lost or overdue."""
 
     alone: bool = False
-    """True if it must run alone: a batch of its pipeline only was lost or overdue, or it takes the DataFrame path."""
+    """True if the unit runs alone: on the DataFrame path, or after a batch of only its pipeline was lost or overdue."""
 
     waits: bool = False
-    """True if it is read in a thread, concurrently with other units."""
+    """True if the unit is read in a thread, concurrently with other units."""
 
     @property
     def is_guess(self) -> bool:
-        """True if it may take much longer than predicted: the chain was not measured, and the unit is not tiny."""
+        """True if the unit may take much longer than predicted: its chain was not measured, and it is not tiny."""
         return not self.measured and self.predicted_ms > TINY_MS
 
 

@@ -1,4 +1,4 @@
-"""Task batches on Spark as known to the driver: the units that have begun, ended, or begun again."""
+"""Driver's record of the task batches on Spark: the units that have begun, ended, or begun again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -32,7 +32,7 @@ class Order:
     attempt: UnitAttempt
     on_result: OnResult = field(repr=False)
     restored: bool = False
-    """True if it may have begun in an earlier process."""
+    """True if the unit may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
     """Callback for a unit that begins again. A sink may then receive its rows twice."""
@@ -81,10 +81,10 @@ class RunningBatch:
     """Pipelines that were cancelled after the batch was submitted. Their results are discarded."""
 
     reached: bool = False
-    """True after its task has connected to the driver. Before that, it is unknown which units have begun."""
+    """True after the batch's task has connected to the driver. Before that, it is unknown which units have begun."""
 
     began_ms: float = 0.0
-    """Time at which its task connected or the latest results arrived, from ``time.perf_counter``."""
+    """Time at which the batch's task connected or the latest results arrived, from ``time.perf_counter``."""
 
     begun: set[int] = field(factory=set)
     over: set[int] = field(factory=set)

@@ -22,7 +22,7 @@ FIELDS = Option(
 )
 
 _LOGGED = {"EventTime": pa.int64(), "Position": pa.string()}
-"""Metadata of changes, and their types."""
+"""Metadata of a change, with the types of their columns."""
 
 _KNOWN = ("Database", "Table", "RowKind", *_LOGGED)
 _OF_CHANGES = ("BinlogFile", "BinlogPos", "BinlogRow", "Gtid", "SourceTimestamp", "Schema", "Collection", "Namespace")

@@ -4,4 +4,4 @@ from collections.abc import Mapping
 from typing import Any
 
 Fact = Mapping[str, Any]
-"""Data that a reader sends to its source, which needs it to continue, such as a log position. JSON values only."""
+"""Data that a reader sends to its source so that the source can continue, such as a log position. JSON values only."""

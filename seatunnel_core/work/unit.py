@@ -23,7 +23,7 @@ class WorkUnit(Stored):
 
     @property
     def rows(self) -> int:
-        """Number of rows of the splits, as far as known."""
+        """Sum of the exact or estimated numbers of rows of the splits."""
         return sum(split.rows for split in self.splits)
 
 

@@ -163,7 +163,7 @@ def require_agreed(
     the rows that would be published again.
 
     Raises:
-        RestoreRefusedError: No decision was made.
+        RestoreRefusedError: The user made no decision.
     """
     if rewind is not Rewind.REFUSED:
         return

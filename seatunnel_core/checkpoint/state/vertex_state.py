@@ -64,7 +64,7 @@ class TaskState(Stored):
     """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Units with splits that the task has received and results that it has not forwarded, by increasing unit number."""
+    """Units in flight, sorted by number: the task has received their splits and has not forwarded their results."""
 
     units_done: int = 0
     splits_done: int = 0

@@ -44,7 +44,7 @@ class _Entry:
     """ID of the last barrier that arrived on the same input before the committable, which later checkpoints contain."""
 
     may_be_committed: bool
-    """True if it may already be published, because it was restored or an earlier commit was attempted (R8)."""
+    """True if the committable may already be published: it was restored, or an earlier commit was attempted (R8)."""
 
 
 class SinkVertex:
@@ -219,7 +219,7 @@ class SinkVertex:
             self._record(len(event.ids))
 
     def failed(self, event: CommitFailed) -> None:
-        """Retry the failed commit after a pause; fail the pipeline if it cannot succeed or failed too often."""
+        """Retry the failed commit after a pause; fail the pipeline if a retry is useless or the limit is reached."""
         for entry in islice(self._publishable, len(self._in_flight)):
             entry.may_be_committed = True
         self._in_flight = ()

@@ -1,4 +1,4 @@
-"""Schema contract: handling of rows that do not match the tables, columns and types, with dlt's terms."""
+"""Schema contract: handling of rows that do not match the tables, columns and types, in dlt's terms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -241,7 +241,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of a node's class. Only Spark's classes lose their package, so other classes are in no list."""
+    """Return the class name of a node, without the package for Spark's classes. No list contains other names."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

@@ -82,7 +82,7 @@ WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
-"""Users of the Spark that the engine started. The jobs of a process share it, and the last one stops it."""
+"""Users of the Spark that the engine started. The jobs of a process share this Spark, and the last user stops it."""
 
 
 def start(settings: SparkSettings) -> RunningSpark:

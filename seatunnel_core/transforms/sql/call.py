@@ -31,7 +31,7 @@ class Call:
     def make(
         self, function: ArrowFunction, kind: pa.DataType, args: Sequence[Value] | None = None, *, fails: bool = True
     ) -> Value:
-        """Compile a call of an Arrow function with the given values; by default, those of this call."""
+        """Compile a call of an Arrow function with the given values, or else with the arguments of this call."""
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:

@@ -26,13 +26,13 @@ class Value:
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
-    """Value, possibly a null scalar, if it is the same for all rows; else ``None``."""
+    """Value of an expression that is the same for all rows, possibly a null scalar; otherwise ``None``."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
     """Decimal value of a number literal with a decimal point, used with other decimals. Otherwise it is a double."""
 
     fails: bool = False
-    """True if it may fail for a row; a condition that excludes such rows must then be evaluated first."""
+    """True if the expression may fail for a row. A condition that excludes such rows must then be evaluated first."""
 
 
 INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
