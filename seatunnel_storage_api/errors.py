@@ -1,4 +1,4 @@
-"""The error tree of the checkpoint storage: one root, with branches for misuse and external failures.
+"""Exception hierarchy of the checkpoint storage: one root, with branches for misuse and external failures.
 
 ::
 

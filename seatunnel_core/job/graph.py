@@ -45,7 +45,7 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
 
 
 def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
-    """Return the graph of the valid vertices with only valid inputs, in topological order.
+    """Return the graph of all valid vertices that have only valid inputs, in topological order.
 
     ``is_right`` states for each vertex whether it is valid by itself. ``graph`` may have dangling inputs, duplicate
     names and cycles.

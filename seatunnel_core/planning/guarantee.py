@@ -34,7 +34,7 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
 
 
 def weakest(pipeline: PlannedPipeline) -> Promise:
-    """Return the guarantee of the pipeline: the weakest of its sinks."""
+    """Return the guarantee of the pipeline, which is the weakest guarantee of its sinks."""
     return min((promise(pipeline, sink) for sink in pipeline.sinks), key=lambda each: _WEAKEST.index(each.guarantee))
 
 

@@ -1,4 +1,4 @@
-"""Text of a job for other users: without comments and secrets, and with variables unresolved."""
+"""Job file for display to other users: without comments and secrets, and with unresolved variables."""
 
 import json
 import re

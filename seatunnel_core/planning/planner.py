@@ -86,8 +86,8 @@ def plan_job(
     """Plan a job, and report all problems together.
 
     ``manifest`` is that of a restored job; without it, pipelines are numbered from 1. ``name`` and ``master`` override
-    the job's own. ``reads_input`` checks the input of sources on this machine, except for a restored job. ``look``
-    also opens their files for the schemas, for ``--check``; in a run, tasks open them.
+    the job's own. ``reads_input`` checks the input of sources on this machine, except for a restored job. With
+    ``look``, for ``--check``, their files are also opened to find the schemas; in a run, tasks open them.
 
     Raises:
         ConfigError: Options are invalid, or the input of a source is unreadable; the message lists every problem of the

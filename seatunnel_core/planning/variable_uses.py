@@ -68,7 +68,7 @@ def uses(
     plugins: Plugins | None = None,
     folder: Path | None = None,
 ) -> tuple[Use, ...]:
-    """Return the places where a job uses variables that have a value; empty if the text cannot be parsed.
+    """Return the places where a job uses variables that have a value; empty if the job file cannot be parsed.
 
     A use is secret if it is in the value of a secret key or in a header, in the login part of an address, or after the
     name of a secret in a string (``?password=${NAME}``). If the value of a variable contains a login or a password, all

@@ -1,4 +1,4 @@
-"""Page with the promises that each storage keeps, generated from the reports of test runs."""
+"""Generator of the page that shows the promises that each storage keeps, from the reports of test runs."""
 
 import sys
 from collections.abc import Mapping, Sequence

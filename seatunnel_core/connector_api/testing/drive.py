@@ -1,4 +1,4 @@
-"""Call a connector as the engine does: parse options, plan, read, stage and commit."""
+"""Functions that call a connector as the engine does: parse options, plan, read, stage and commit."""
 
 import json
 import pickle

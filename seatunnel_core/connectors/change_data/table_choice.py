@@ -14,7 +14,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 @frozen(kw_only=True)
 class TableChoice:
-    """Names or a pattern of the tables to capture, from the options of a job."""
+    """Names of the tables to capture, or a pattern for them, from the options of a job."""
 
     names: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None

@@ -135,7 +135,7 @@ class Starting:
         return patiently(asked, SHORTER_S)
 
     def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the exclusive end of a batch job in each partition; ``opened`` includes open transactions."""
+        """Return the offset in each partition before which a batch job stops; ``opened`` includes open transactions."""
         committed = self.committed and not opened
         ends = self._asked(places, LATEST, committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:

@@ -97,7 +97,7 @@ def _is_text(kind: str) -> bool:
 def _defined(clause: str) -> tuple[str, str | None, bool]:
     """Return the name and type of the column that a clause defines, and True if the clause moves the column.
 
-    The type is ``None`` if the clause defines no column, renames it, or has parts that may affect how values are read.
+    The type is ``None`` if the clause defines no column, renames a column, or may affect how values are read.
     """
     found = _DEFINED.match(clause)
     if found is None:

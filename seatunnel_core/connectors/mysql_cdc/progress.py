@@ -84,7 +84,7 @@ class Progress:
     """Message about the change of a table definition at which reading stopped; empty if there was none."""
 
     changed: tuple[str, ...] = ()
-    """Tables with the column change at which reading stopped; empty if the job cannot be resumed after it."""
+    """Tables with changed columns at the position where reading stopped; empty if the job cannot be resumed there."""
 
     statement: str = ""
     """Statement that changed the columns."""

@@ -26,7 +26,9 @@ class ImageFinder:
     """Binary formats of all columns."""
 
     _sizes: dict[bytes, tuple[tuple[tuple[int, int], ...], int]] = field(init=False, factory=dict)
-    """Cache by null bitmap: offset and size of each length field in an image of empty values, and the image's size."""
+    """Cache by null bitmap: the offset and size of each length field in an image, and the size of the image, if all
+    variable-size values are empty.
+    """
 
     def images(self, data: bytes) -> tuple[list[int], int]:
         """Return the offset of each image, and the offset after the last one.

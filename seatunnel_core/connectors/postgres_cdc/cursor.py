@@ -18,7 +18,7 @@ FORMAT = 1
 
 @frozen(kw_only=True)
 class Mark:
-    """Snapshot of consecutive chunks: those after the previous mark, up to a bound."""
+    """Snapshot in which consecutive chunks were read: the chunks after the previous mark, up to a bound."""
 
     table: int
     """Index of the last table."""

@@ -1,6 +1,6 @@
 """Snapshot marks, which determine the logged transactions that a snapshot contains.
 
-A log position cannot determine this, because a transaction is logged before it becomes visible.
+A log position is not sufficient, because a transaction is logged before it becomes visible.
 """
 
 import re
