@@ -197,7 +197,7 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
 def _variables(
     text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the variables to send with a job: those of ``-i``, and local environment variables that the job uses.
+    """Return the variables to send with a job: values from ``-i``, and local environment variables that the job uses.
 
     The environments of the nodes differ. Secrets are not sent, because the cluster stores submitted jobs.
 

@@ -74,9 +74,9 @@ def logs_sent_to(
 ) -> Iterator[None]:
     """Send log records to ``write`` instead of other outputs while the context is open.
 
-    ``level`` and ``wanted`` filter the records of this project. Warnings of libraries are included, except those of
-    libraries that access services: the engine itself reports their errors. These are included only in JSON and for log
-    levels below WARNING, without the records of Spark's connection.
+    ``level`` and ``wanted`` filter the records of this project. Warnings of libraries are included, except those about
+    Spark's connection. Libraries that access services are included only in JSON or for a ``level`` below WARNING: the
+    engine itself reports their errors.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

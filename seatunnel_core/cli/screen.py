@@ -73,7 +73,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True if a record is written now. The closing table shows the failure of a job's only pipeline."""
+        """Return False for the failure of a job's only pipeline, which the closing table shows instead."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
@@ -125,7 +125,7 @@ class JsonDisplay(Display):
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """Yield the display for these options and this standard output, to which log records are sent meanwhile."""
+    """Yield the display for these options and this standard output, and send log records to it."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":

@@ -257,7 +257,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes on keys without effect. If the plugin cannot be loaded, this is reported on its use."""
+    """Return the plugin's notes on keys without effect. A plugin that cannot be loaded is reported when it is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:

@@ -23,7 +23,7 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""Number of ports to try for a member without a port: if its port is in use, a process takes one of the next ports."""
+"""Number of ports to try for a member without a port. A process takes one of the next ports if its own is in use."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")

@@ -55,7 +55,7 @@ class _Includes:
     count: int = 0
 
     def tokens(self, name: str, text: str) -> list[Token]:
-        """Return the tokens of a text and count them against the limit."""
+        """Return the tokens of a file and count them against the limit."""
         base, budget = self.texts.add(name, text), self.problems.budget
         return tokens(
             text,
@@ -94,7 +94,7 @@ class _Includes:
 
 
 class _Parser(TokenReader):
-    """Recursive-descent parser of the tokens of one text."""
+    """Recursive-descent parser of the tokens of one file."""
 
     def __init__(self, words: list[Token], includes: _Includes, prefix: tuple[str, ...], *, depth: int = 0) -> None:
         super().__init__(words, includes.texts)
@@ -130,7 +130,7 @@ class _Parser(TokenReader):
     # -- objects ------------------------------------------------------------------------------------------------------
 
     def _fields(self, target: Object, *, top: bool, closing: str, opened: int) -> None:
-        """Parse keys and values into ``target``, up to the closing brace or the end of the text."""
+        """Parse keys and values into ``target``, up to the closing brace or the end of the file."""
         while self._more(closing, opened):
             if self._is_include():
                 self._include(target, top=top)

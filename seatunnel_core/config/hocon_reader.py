@@ -1,4 +1,4 @@
-"""Reader for the tokens of a HOCON text: keys, quoted strings, and errors with positions."""
+"""Reader for the tokens of a HOCON file: keys, quoted strings, and errors with positions."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from seatunnel_core.errors import ConfigError
 
 
 class TokenReader:
-    """Cursor over the tokens of a text."""
+    """Cursor over the tokens of a file."""
 
     def __init__(self, tokens: list[Token], texts: Texts) -> None:
         self.tokens = tokens

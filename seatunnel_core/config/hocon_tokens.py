@@ -37,7 +37,7 @@ Matches = Iterable[re.Match[str]]
 def tokens(
     text: str, base: int, *, comments: bool = False, counted: Callable[[Matches], Matches] = iter
 ) -> list[Token]:
-    """Return the tokens of a text that starts at the offset ``base``; ``counted`` checks their number."""
+    """Return the tokens of a file that starts at the offset ``base``. ``counted`` checks the number of matches."""
     found = [
         (kind, match[kind], base + match.start())
         for match in counted(_TOKEN.finditer(text))

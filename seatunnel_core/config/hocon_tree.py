@@ -106,7 +106,7 @@ Node = Literal | Substitution | Concatenation | Array | Append | Object | Plugin
 
 @define(eq=False)
 class Texts:
-    """Texts of the job file and its includes, concatenated, so that one offset identifies a position in any of them."""
+    """Contents of the job file and its includes, concatenated, so that one offset identifies a file and a position."""
 
     starts: list[int] = field(factory=list)
     lines: list[list[int]] = field(factory=list)
@@ -114,7 +114,7 @@ class Texts:
     end: int = 0
 
     def add(self, name: str, text: str) -> int:
-        """Add a text and return its offset."""
+        """Add the content of a file and return its offset."""
         start = self.end
         self.starts.append(start)
         self.lines.append([0, *(match.end() for match in re.finditer("\n", text))])

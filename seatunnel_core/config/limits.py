@@ -1,6 +1,6 @@
 """Limits on the cost of parsing: a few lines may expand to billions of values, or take hours to parse.
 
-The parsers count while they work, so they stop before a text exceeds the limits. Submitted jobs have tighter limits
+The parsers count while they work, so they stop before a document exceeds the limits. Submitted jobs have tighter limits
 than files of the user who runs a job.
 """
 
@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """Remaining limits during the parsing of a text. Methods raise ``ConfigError`` if a limit is exceeded."""
+    """Remaining limits during the parsing of a document. Methods raise ``ConfigError`` if a limit is exceeded."""
 
     limits: Limits = LOCAL
     _tokens: int = 0
@@ -54,7 +54,7 @@ class Budget:
     _begun: float = field(factory=time.thread_time, init=False)
 
     def text(self, text: str, place: Position) -> None:
-        """Count the characters of a text."""
+        """Count the characters of a document."""
         if len(text) > self.limits.characters:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
 

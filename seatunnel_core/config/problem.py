@@ -43,7 +43,7 @@ class Problems:
     """True if ``lenient`` reports errors."""
 
     budget: Budget = field(factory=Budget, repr=False)
-    """Remaining limits for the text that is being parsed."""
+    """Remaining limits for the document that is being parsed."""
 
     _said: set[str] = field(factory=set, init=False, repr=False)
     _known: set[Problem] = field(factory=set, init=False, repr=False)

@@ -6,8 +6,8 @@
     env { shade.options = [api_key] }      # options in addition to the usual ones; nested ones with dots
     env { shade.properties { salt = x } }  # the shade's own configuration
 
-A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade`` that has its
-identifier as name. ``base64`` is built in, because existing files use it, but does not protect anything.
+A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``, named after its
+identifier. ``base64`` is built in, because existing files use it, but does not protect anything.
 """
 
 import base64

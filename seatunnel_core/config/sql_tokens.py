@@ -39,7 +39,7 @@ class SqlText:
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """Return the statements in ``rest``: the text, with spaces in place of comments that were already read."""
+    """Return the statements in ``rest``, the file with spaces in place of the comments that were already read."""
     tokens: list[_Token] = []
     for token in _tokens(rest, text):
         if token.kind != "SEMICOLON":

@@ -311,8 +311,8 @@ def _is_reference(scalar: Scalar) -> bool:
 def _that_count(values: list[Node], root: Object) -> list[Node]:
     """Return the values of a key without those that later values hide.
 
-    A string or a list hides earlier strings and lists, but not keys below the key (see ``document.OWN``). Blocks that
-    refer to keys of the file are hidden, too, because they may lead back to the key itself.
+    A string or a list hides earlier strings and lists, but not nested keys (see ``document.OWN``). Blocks that refer to
+    keys of the file are hidden, too, because they may lead back to the key itself.
     """
     kept: list[Node] = []
     hides = False

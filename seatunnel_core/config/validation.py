@@ -158,7 +158,7 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report unknown keys in the blocks of an option; return False if they are errors because it is ``closed``."""
+    """Report unknown keys in the blocks of an option; return False if a ``closed`` option has any."""
     right = True
     report = problems.error if kind.closed else problems.lenient
     if isinstance(value, Items):

@@ -64,11 +64,11 @@ class Variables:
     """True if a cluster node resolves them. In this case ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
-    """True to leave variables unchanged, for a file that is printed again."""
+    """True to leave variables unchanged, because the file is only printed."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
     """True to load sinks to find their options with column names. If False, placeholders without a value are kept in
-    all options of sinks, which is only for texts that were parsed before."""
+    all options of sinks, which is only for jobs that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
@@ -188,7 +188,7 @@ def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
 
 
 def _options_with_columns(point: EntryPoint) -> Collection[str]:
-    """Return the options with column names; empty if the sink cannot be loaded, which is reported on its use."""
+    """Return the options with column names; empty if the sink cannot be loaded, which is reported when it is used."""
     try:
         return _declared_with_columns(point)
     except Exception:
@@ -253,7 +253,7 @@ class KeptValues:
 
     folder: Path
     problems: Problems = field(repr=False)
-    """Collector of errors in the files, and of a warning if other users may read a file that is used."""
+    """Collector of errors in the files, and of warnings about used files that other users can read."""
 
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 

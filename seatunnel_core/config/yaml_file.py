@@ -68,7 +68,7 @@ def parse_yaml(text: str, name: str, problems: Problems) -> Value:
 
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
-    """Replace a code fence around the text with empty lines, so that line numbers do not change."""
+    """Replace a code fence around the content with empty lines, so that line numbers do not change."""
     if "```" not in text:
         return text
     lines = text.split("\n")

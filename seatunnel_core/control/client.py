@@ -29,7 +29,7 @@ def running(environment: Mapping[str, str] = os.environ, job_id: str | None = No
 
 
 def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
-    """Send a request to the process that runs the job, the last one that claimed it, and return its response.
+    """Send a request to the process that claimed the job last, and return its response.
 
     Raises:
         UsageError: No process of this user on this machine runs the job, it ended before it responded, or it rejected

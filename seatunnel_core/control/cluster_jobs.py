@@ -242,8 +242,8 @@ class ClusterJobs:
     def take(self, submission: Submission) -> Taken:
         """Ensure that a job runs or has finished. It may already have been submitted with the same ID.
 
-        The same job is left alone if it is running. If it failed or was stopped, it is submitted again and resumes from
-        its last checkpoint; if it is stopping, the method first waits. The result is durable when this returns.
+        A running job is not changed. A job that failed or was stopped is submitted again and resumes from its latest
+        checkpoint; if it is still stopping, the method first waits. The result is durable when this returns.
 
         Raises:
             UsageError: The cluster rejects the job, for example because another job with its ID is active.

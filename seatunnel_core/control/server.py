@@ -112,7 +112,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """Return the response to a request: ``{"answer": …}``, or ``{"error": MESSAGE}`` also for an invalid request."""
+    """Return the response to a request: ``{"answer": …}``, or ``{"error": MESSAGE}`` if it is invalid or fails."""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")

@@ -63,8 +63,8 @@ def copy_job(
 
     Raises:
         UsageError: The source has no such job, or the destination has a different or newer job with this ID.
-        CopyError: The manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. The job
-            does not exist at the destination then.
+        CopyError: The manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. In this
+            case, the job does not exist at the destination.
     """
     job = survey_job(source, job_id)
     if job.state not in (JobState.OPEN, JobState.ENDED):

@@ -4,8 +4,8 @@ Objects are garbage if no restorable checkpoint needs them. All live checkpoints
 are read: if one cannot be read, no object of its job is removed (protocol rule R9). Objects younger than
 ``older_than_s`` are kept, because a process may be using them.
 
-Never removed are the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest marker of a
-pipeline, and foreign objects.
+The following objects are never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests,
+the newest marker of a pipeline, and foreign objects.
 """
 
 import errno

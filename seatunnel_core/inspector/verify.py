@@ -67,7 +67,7 @@ class Verification:
     size_bytes: int
     damaged: tuple[Damage, ...]
     problems: tuple[str, ...]
-    """Problems that do not concern a single object: those of manifests and listings, and missing enumerations."""
+    """Problems that do not concern a single object: problems of manifests and listings, and missing enumerations."""
 
     verdicts: tuple[Verdict, ...]
     foreign: int

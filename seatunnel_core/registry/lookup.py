@@ -57,7 +57,7 @@ class Plugin:
 
 
 def source(identifier: str) -> type[Source]:
-    """Return the source with this name, in any case; raise ``UsageError`` if it is unknown, ambiguous or broken."""
+    """Return the source with this name, ignoring case; raise ``UsageError`` if it is unknown, ambiguous or broken."""
     return cast(type[Source], _load("source", identifier))
 
 

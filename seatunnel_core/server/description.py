@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return the description of a job; only its text for an invalid job, which the worker process reports."""
+    """Return the description of a job. For an invalid job, it contains only the text."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read(loads_sinks=False)

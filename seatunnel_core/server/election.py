@@ -31,13 +31,13 @@ class Timing:
     """Timing of the election, in seconds."""
 
     beat_s: float = 2.0
-    """Interval between two beats of the leader."""
+    """Interval between two heartbeats of the leader."""
 
     timeout_s: float = 10.0
-    """Time without a new beat after which a leader is replaced."""
+    """Time without a new heartbeat after which a leader is replaced."""
 
     look_s: float = 1.0
-    """Interval between two looks of a standby."""
+    """Interval at which a standby reads the state."""
 
     rank_pause_s: float = 0.2
     """Delay of each standby's claim relative to the one ranked before it."""
@@ -47,7 +47,7 @@ class Timing:
 
     @property
     def lease_s(self) -> float:
-        """Time after sending an acknowledged beat during which the leader may act."""
+        """Time after sending an acknowledged heartbeat during which the leader may act."""
         return self.timeout_s / 2
 
 
@@ -67,10 +67,10 @@ class Seen:
     term: int = 0
     number: int = 0
     leader: str = ""
-    """Address in the newest beat; empty if there is none."""
+    """Address in the newest heartbeat; empty if there is none."""
 
     acting: bool = True
-    """True if the leader acted when it sent the beat; False if it waited for an earlier lease to expire."""
+    """True if the leader acted when it sent the heartbeat; False if it was waiting for an earlier lease to expire."""
 
     members: tuple[str, ...] = field(default=(), eq=False)
     """Masters known to the leader."""

@@ -10,7 +10,7 @@ KEY = ".probe"
 """Key of the probe, below the namespace. No listing returns it, and an access policy can refer to it."""
 
 _ROUNDS = 50
-"""Maximum number of attempts; each storage that starts at the same time may remove the probe once between two puts."""
+"""Maximum number of attempts. Storages that start at the same time may remove each other's probe between two puts."""
 
 
 class Closable(Protocol):
@@ -30,7 +30,7 @@ def closed_on_failure(held: Closable) -> Iterator[None]:
 
 
 def never_overwrites(storage: BlobStorage) -> bool:
-    """Return True if a second put left the first object unchanged, as promise 7 requires."""
+    """Return True if a second put left the first object unchanged, as the storage interface requires."""
     for _ in range(_ROUNDS):
         storage.put_if_absent(KEY, b"")
         if not storage.put_if_absent(KEY, b""):

@@ -143,7 +143,7 @@ class JdbcStorage(BlobStorage):
         return found
 
     def _confirm(self, path: str) -> None:
-        """Ensure that an observed blob survives a crash of the server, by a commit after it."""
+        """Ensure that an observed blob survives a crash of the server, by committing another transaction after it."""
         if self._database.dialect.shows_before_durable and not self.read_only:
             with self._database.transaction(writes=True) as connection:
                 connection.execute(self._confirming(path))

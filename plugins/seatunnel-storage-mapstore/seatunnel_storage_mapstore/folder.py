@@ -80,7 +80,7 @@ class Folder:
         """Store an object with a name that only the writer of this epoch uses. Durable when the call returns.
 
         Raises:
-            StaleEpochError: The object was removed, as a newer writer does with the objects of older ones.
+            StaleEpochError: The object was removed by a newer writer, which removes the objects of older writers.
             CheckpointCorruptedError: The object exists with different content.
         """
         if self.put_if_absent(name, body):
@@ -98,7 +98,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Put an object unless it exists; return True if it now has this content, as after a repeated put."""
+        """Put an object unless it exists; return True if it has this content afterwards, as after a repeated put."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body

@@ -39,7 +39,7 @@ class FileMapStoreFactory(MapStoreFactory):
 
 
 def require_map_name(name: str) -> str:
-    """Return the name of a map. As a folder name, it has to follow the rules for job IDs."""
+    """Return the name of a map; raise ``InvalidIdError`` unless it is a valid folder name."""
     try:
         return require_job_id(name)
     except InvalidIdError as cause:

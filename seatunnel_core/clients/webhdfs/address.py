@@ -91,7 +91,7 @@ def _host(authority: str) -> str:
 
 
 def _somewhere(address: str, rpc_host: str) -> str:
-    """Return the address of a web server; if it listens on all interfaces, with the host of the RPC server."""
+    """Return the address of a web server. If it listens on all interfaces, use the host of the RPC server."""
     host, colon, port = address.strip().rpartition(":")
     return f"{rpc_host}:{port}" if colon and host in _ANY_HOST and rpc_host else address.strip()
 

@@ -39,7 +39,7 @@ def running_job(
     metrics: Mapping[str, Any],
     pipelines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return an active job. ``state`` may be newer than the record; an empty ``waits_for`` is omitted."""
+    """Return an active job. ``state`` may be newer than the record. An empty ``waits_for`` is omitted."""
     summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
         **summary,
@@ -97,7 +97,7 @@ def _details(job_id: str, described: Description) -> dict[str, Any]:
 
 
 def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
-    """Return the final status of a job's pipelines, like ``measured_record``, without pending checkpoints."""
+    """Return the final status of a job's pipelines as in ``measured_record``, without pending checkpoints."""
     return [{**each, "checkpoints": {**each.get("checkpoints", {}), "pending": 0}} for each in _shown(job)[1]]
 
 

@@ -51,7 +51,7 @@ EXPIRE_EVERY_S = 60.0
 
 
 class Ages:
-    """Times for which values have been unchanged, by the clock of this process."""
+    """Tracks how long values have been unchanged, measured with the clock of this process."""
 
     def __init__(self) -> None:
         self._since: dict[str, dict[str, tuple[object, float]]] = {}

@@ -33,7 +33,7 @@ SILENT_S = 20.0
 """Time without a response after which a worker process is killed, in seconds. Its jobs resume in another process."""
 
 LEAVE_S = 30.0
-"""Time limit for an orderly end, in seconds, after which the process is killed."""
+"""Time limit for an orderly shutdown, in seconds, after which the process is killed."""
 
 STARTING_S = 120.0
 """Time limit for a new process to listen, in seconds, after which it is killed."""
@@ -58,7 +58,7 @@ class HostProcess:
     """Highest term known to the process when it was adopted."""
 
     on_end: Callable[[str], object] = field(default=lambda _boot: None, init=False)
-    """Called with the boot ID of a process that ended by itself or was killed as faulty."""
+    """Callback that receives the boot ID of a process that ended by itself or was killed as faulty."""
 
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _path: Path | None = field(default=None, init=False)
@@ -212,7 +212,7 @@ class HostProcess:
         self._child, self._path, self.pid, self._seen = None, None, 0, None
 
     def begin_to_leave(self, term: int) -> None:
-        """Request an orderly end after a final checkpoint of each job. ``status`` kills the process after a timeout."""
+        """Request an orderly shutdown with a final checkpoint of each job; ``status`` enforces the time limit."""
         if self._leaving_since is None:
             self._leaving_since = self._clock()
             try:
@@ -222,7 +222,7 @@ class HostProcess:
                 self.kill()
 
     def leave(self, term: int, patience_s: float) -> None:
-        """Request an orderly end and wait for it. Kill the process if it takes too long."""
+        """Request an orderly shutdown and wait for it. Kill the process if it takes too long."""
         self.begin_to_leave(term)
         until = self._clock() + patience_s
         while self.is_alive() and self._clock() < until:
@@ -242,7 +242,7 @@ class HostProcess:
 
 
 def _kill_with_group(pid: int) -> None:
-    """Kill a process together with its JVM: a hanging or suspended JVM does not notice the end of its parent."""
+    """Kill a process together with its JVM: a hanging or suspended JVM does not notice that its parent has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -251,7 +251,7 @@ def _kill_with_group(pid: int) -> None:
 
 
 def _is_host(pid: int) -> bool:
-    """Return True if a process is a worker process, and not another program after reuse of the process ID.
+    """Return True if the process ID belongs to a worker process and was not reused by another program.
 
     If this cannot be determined, for example without free file descriptors, return True for any existing process.
     """

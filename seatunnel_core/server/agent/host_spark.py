@@ -28,7 +28,7 @@ class HostSpark:
         self._master = master
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Prepare for worker processes. ``goes_on`` is True if one of an earlier agent is still running."""
+        """Prepare for worker processes. ``goes_on`` is True if a worker process of an earlier agent still runs."""
 
     def supervise(self) -> bool:
         """Keep child processes running. Return False if existing worker processes cannot continue with them."""

@@ -365,7 +365,7 @@ class Leadership:
 
 
 def _seen(observation: Observation) -> Seen:
-    """Convert an observation for the election. A beat that cannot be read names no leader."""
+    """Convert an observation for the election. If its heartbeat cannot be read, the result contains no leader."""
     leader, acting = "", not observation.body  # without any beat, no leader can hold a lease
     members: tuple[str, ...] = ()
     if observation.body:

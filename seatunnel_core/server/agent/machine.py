@@ -62,7 +62,7 @@ class Machine:
         self._measuring = threading.Lock()
 
     def measured(self, hosts: Iterable[int] = ()) -> dict[str, str]:
-        """Return all available measurements, as strings, by SeaTunnel's names; ``hosts`` are worker processes."""
+        """Return all available measurements as strings, keyed by SeaTunnel's names; ``hosts`` are worker processes."""
         with self._measuring:
             memory, own = self._fields("meminfo"), self._fields("self/status")
             return {

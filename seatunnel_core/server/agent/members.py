@@ -23,7 +23,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during a term of this leader, lost after ``timeout_s`` without a report. New reports call ``on_news``."""
+    """Members during a leader's term. A member without a report for ``timeout_s`` is lost. Changes call ``on_news``."""
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]
@@ -89,7 +89,7 @@ class Members:
                 self._on_news()
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member in the background until one fails. Unchanged orders are repeated after a pause."""
+        """Send orders to a member in the background until one fails. Unchanged orders are sent again after a pause."""
         link = self._links[address]
         now = time.monotonic()
         if link.order(orders, now):

@@ -58,7 +58,7 @@ class _Watched:
 
 @define(eq=False, repr=False)
 class OwnHosts:
-    """Supervises this member's worker processes and forwards orders to them. New statuses call ``on_news``."""
+    """Supervises this member's worker processes and forwards orders to them. New statuses trigger ``on_news``."""
 
     _config: NodeConfig
     _address: str
@@ -223,7 +223,7 @@ class OwnHosts:
             self._on_news()
 
     def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
-        """Return the status of a process and the reason to replace it, using the thread of the process only once."""
+        """Return the status of a process and the reason to replace it, with a single call in the process's thread."""
         status = process.status(term)
         return status, self._spark.doubt(status)
 

@@ -94,7 +94,7 @@ class Peers:
         return await self._exchanged(member, Line.FORWARD, method, target, body, content_type)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
-        """Send a POST request for logs or metrics and return the response. Raise SeaTunnelError without a response."""
+        """Send a POST request for logs or metrics and return the response. Raise SeaTunnelError if there is none."""
         return await self._exchanged(member, Line.READ, "POST", target, body, "application/json")
 
     async def _exchanged(

@@ -26,7 +26,7 @@ def pending_jobs(
     limit: int,
     pretty: bool,
 ) -> dict[str, Any]:
-    """Return the queue of jobs without a worker process: the job ``job_id``, or the first ``limit`` jobs if empty."""
+    """Return the queue of jobs without a worker process: the first ``limit`` jobs, or only ``job_id`` if it is set."""
     shown = [job for job in waiting if job.job_id == job_id] if job_id else list(waiting[:limit])
     lacking = sum(_requirements(view, job).slots for job in shown)
 

@@ -88,7 +88,7 @@ class UserRequests:
             ) from error
 
     def metrics_of(self, job: JobRecord) -> dict[str, Any]:
-        """Return the latest metrics of a running job, by SeaTunnel's names."""
+        """Return the latest metrics of a running job, keyed by SeaTunnel's names."""
         hosted = self._dispatcher.hosted(job)
         return {} if hosted is None else dict(hosted.metrics)
 

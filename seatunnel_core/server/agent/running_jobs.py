@@ -13,7 +13,7 @@ from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
 LATER_S = 5.0
-"""Seconds after which the job stops waiting as well if no checkpoint is completed; its connection occupies a thread."""
+"""Additional time after which the job also stops waiting, in seconds, so that its connection releases its thread."""
 
 ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 

@@ -45,7 +45,7 @@ class _Master:
 
 
 class Joined:
-    """Masters that a worker node has found. Without any for ``grace_s``, the node is orphaned. Does no I/O."""
+    """Masters that a worker node has found. If there are none for ``grace_s``, the node is orphaned. Does no I/O."""
 
     def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
         self._address = address
@@ -70,7 +70,7 @@ class Joined:
         self._heard_at = now
 
     def forget(self, now: float) -> None:
-        """Remove masters without a response for so long that their worker processes must have ended."""
+        """Remove masters that have not responded for so long that their worker processes must have ended."""
         self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
 
     def is_orphaned(self, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Memory limit for parsing a submitted text."""
+"""Memory limit for parsing a submitted job."""
 
 import resource
 import sys
@@ -6,7 +6,7 @@ import sys
 from seatunnel_core.errors import ConfigError
 
 MOST_BYTES = 1 << 30
-"""Additional memory that parsing of a text may allocate, in bytes. Usually other limits apply first."""
+"""Additional memory that parsing a job may allocate, in bytes. Usually other limits apply first."""
 
 
 class BoundedMemory:

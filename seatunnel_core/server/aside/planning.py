@@ -46,7 +46,7 @@ def plan(request: Any) -> dict[str, Any]:
 
 
 def check(request: Any) -> dict[str, Any]:
-    """Return the result of checking a job, whether valid or not. ``engine_file`` of the request may be empty."""
+    """Check a job and return the result, even if the job is invalid. ``engine_file`` of the request may be empty."""
     problems = Problems()
     try:
         return {"valid": True, "errors": [], **_checked(request, problems)}

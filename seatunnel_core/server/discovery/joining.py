@@ -1,7 +1,7 @@
 """Introduction of a starting node to running members, before it takes part in the cluster.
 
-The node and each member compare cluster name, secret, election timing and storages (each must read what the other one
-wrote). The first difference causes an error that names the setting.
+The node and each member compare cluster name, secret, election timing and storages (each must be able to read data
+that the other one wrote). The first difference causes an error that names the setting.
 """
 
 import json
@@ -278,7 +278,7 @@ def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) ->
 
 
 def named_in(observation: Observation) -> tuple[str, ...]:
-    """Return the leader and the members named in the newest beat; empty if it cannot be read."""
+    """Return the leader and the members named in the newest heartbeat; empty if it cannot be read."""
     try:
         block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()

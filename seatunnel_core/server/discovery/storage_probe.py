@@ -36,7 +36,7 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
 
 
 class StorageProbe:
-    """Probe of an open storage, which the setting ``setting`` configures. Thread-safe."""
+    """Probe of an open storage that is configured by ``setting``. Thread-safe."""
 
     def __init__(self, storage: CheckpointStorage, *, setting: str) -> None:
         self._storage = storage

@@ -17,7 +17,7 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Period before the end of a leader for which the next leader sends the events again, in seconds."""
+"""Time before the end of a leader's term, in seconds. The next leader resends the events of this period."""
 
 _OWN_S = 2.0
 """Maximum age in seconds of records that this leader may have written itself."""

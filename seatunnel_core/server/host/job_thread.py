@@ -46,7 +46,7 @@ MOST_SHOWN = 100
 
 
 class JobThread:
-    """An attempt at a job on the Spark backend of the process. ``status`` and ``stop`` never block."""
+    """An attempt to run a job on the Spark backend of the process. ``status`` and ``stop`` never block."""
 
     def __init__(self, record: JobRecord, engine: EngineConfig, backend: SparkBackend) -> None:
         self.record = record

@@ -67,7 +67,7 @@ class HostedJob(Stored):
 
     name: str = ""
     state: JobState
-    """``SCHEDULED`` until claimed and planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or a final one."""
+    """``SCHEDULED`` until planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or a final state."""
 
     error: str = ""
     fenced: bool = False
@@ -77,7 +77,7 @@ class HostedJob(Stored):
     """True if this attempt has claimed the job. An unclaimed job has no stored state."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
-    """Metrics by SeaTunnel's names."""
+    """Metrics, keyed by SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
     """Measurements of the pipelines for display, in the format of ``measured_record``; none if there are very many."""

@@ -1,7 +1,7 @@
 """Endpoints for log files: list and read the files of all nodes through any node.
 
-A file is sent as plain text: as a whole, in pieces; as a range of at most one piece; or followed as it grows, until the
-client disconnects. Only one piece is in memory at a time.
+Files are sent as plain text. Clients can request a whole file, a range of at most one piece, or a file with all later
+additions until they disconnect. Only one piece is in memory at a time.
 """
 
 import asyncio

@@ -20,10 +20,10 @@ from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, Vi
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
-"""Time after the cancellation of a job when it is stopped without a final checkpoint, in seconds."""
+"""Time from the cancellation of a job until it is stopped without a final checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
-"""Time after the cancellation of a job when its worker process is killed, in seconds."""
+"""Time from the cancellation of a job until its worker process is killed, in seconds."""
 
 TAKE_OVER_S = 10.0
 """Time for a new worker process to take over a cancelled job from an unreachable one, in seconds."""
@@ -32,10 +32,10 @@ PLAN_LIMIT_S = 600.0
 """Time limit for claiming and planning a job, in seconds, after which the job fails."""
 
 LONG_LIFE_S = 600.0
-"""Run time of a job from which the end of its worker process is not attributed to the job, in seconds."""
+"""Run time after which the end of a worker process is no longer attributed to the job, in seconds."""
 
 MOST_DEATHS = 6
-"""Maximum number of consecutive worker processes that may end while they run a job and their agent keeps running."""
+"""Maximum number of consecutive worker processes that a job may lose while their agent keeps running."""
 
 ALONE_S = 60.0
 """Run time in a dedicated process after which a suspect job returns to the shared process, in seconds."""
@@ -93,7 +93,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs in worker processes that no record refers to, by stable keys, even from outdated reports."""
+    """Return the jobs in worker processes that no record refers to, by stable keys. Outdated reports are included."""
     found = {}
     for address, member in view.members.items():
         for host in () if member.lost or member.report is None else member.report.hosts:
@@ -133,7 +133,7 @@ def _give_up(view: View, record: JobRecord) -> Change | None:
 
 
 def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
-    """Return the order to start a job's dedicated worker process; if the process exists, the record of this."""
+    """Return the order to start a job's dedicated worker process; if it already exists, the change that records it."""
     boot = own_boot(record)
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))  # it never got the order to start the job

@@ -58,7 +58,7 @@ class MemberLink:
         return not self.asking and (self._rounds != self._rounds_shown or now - self._asked_at >= POLL_S)
 
     def ask(self, now: float) -> Question:
-        """Start a request. Its end must be reported with ``answered`` or ``failed``."""
+        """Start a request. The caller must report its outcome with ``answered`` or ``failed``."""
         self.asking, self._asked_at = True, now
         return Question(now, -1 if self.ordering else self._rounds)
 

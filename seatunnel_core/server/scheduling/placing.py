@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutive worker processes that end while running a job, after which it gets a dedicated process."""
+"""Number of consecutive worker processes lost while running a job after which the job gets a dedicated process."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
@@ -112,7 +112,7 @@ class _Room:
         return any(self._offered(address) is None for address in addresses)
 
     def least_busy(self, addresses: Sequence[str]) -> str:
-        """Return the member with the fewest jobs; ties go to most free slots, then to the leader."""
+        """Return the member with the fewest jobs; on a tie, prefer more free slots, and then the leader."""
 
         def order(address: str) -> tuple[int, int, bool, str]:
             return self.jobs.get(address, 0), -self.slots([address]).free, address != self.view.leader, address

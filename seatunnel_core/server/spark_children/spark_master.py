@@ -26,7 +26,7 @@ WORKER_TIMEOUT_S = 10
 """Time without reports after which a Spark worker is lost with its executors, in seconds."""
 
 _MOST_QUICK_DEATHS = 3
-"""Number of consecutive exits soon after a start, after which another port is used, because this one may be taken."""
+"""Number of consecutive early exits after which another port is used, because this one may be taken."""
 
 
 @frozen(kw_only=True)
@@ -92,7 +92,7 @@ class SparkMaster:
             return None
 
     def supervise(self) -> bool:
-        """Keep the Spark master running. Return False if its address has changed and worker processes lose it."""
+        """Keep the Spark master running. Return False if it has a new address, which worker processes do not know."""
         moved = self._child.deaths >= _MOST_QUICK_DEATHS and not self._child.pid
         if moved:
             logger.warning("the Spark master keeps ending at %s: starting it at another address", self.url)

@@ -39,7 +39,7 @@ def open_store(
     """Open the store of a cluster's state without claiming it.
 
     ``metadata_url`` is the database to use if the cluster file has no ``map:`` block. ``answer_s`` is the time limit of
-    a database request, in seconds. After it, the lease of a beat has expired.
+    a database request, in seconds; a heartbeat that takes longer would be stored after its lease has expired.
 
     Raises:
         UsageError: The configuration is invalid.

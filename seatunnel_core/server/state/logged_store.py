@@ -147,7 +147,7 @@ class LoggedLease(Lease):
         self._remove_beats_before(number)
 
     def _require_last_beat(self) -> None:
-        """Raise StateWentBackError if the last beat has disappeared, unless a newer leader has removed it."""
+        """Raise StateWentBackError if the last heartbeat has disappeared, unless a newer leader has removed it."""
         if self._last_beat is None or self._beats.read(_beat_name(self.term, self._last_beat)) is not None:
             return
         self._journal.confirm()
@@ -155,7 +155,7 @@ class LoggedLease(Lease):
         raise StateWentBackError(went_back(where, found="without the last heartbeat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
-        """Remove the previous beat. After the first beat of a lease, also remove the beats of older terms."""
+        """Remove the previous heartbeat. After the first one of a lease, also remove the heartbeats of older terms."""
         names = [_beat_name(self.term, number - 1)] if number > 0 else []
         try:
             if not self._old_beats_removed:

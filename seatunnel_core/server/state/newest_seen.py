@@ -85,7 +85,7 @@ class NewestSeenStore(ClusterStore):
 
 
 def went_back(where: str, *, found: object, seen: object) -> str:
-    """Return the message about a state that is older than before, with the operator's options."""
+    """Return the message about a state that is older than one seen before. It lists what the operator can do."""
     return (
         f"the cluster's state in {where} is older than the state that this node has seen (version {found}, but "
         f"version {seen} was seen): its database failed over and lost its last seconds, or it was restored from a "

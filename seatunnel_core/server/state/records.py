@@ -30,7 +30,7 @@ class DesiredState(enum.Enum):
 
 
 class JobState(enum.Enum):
-    """State of a job, by SeaTunnel's name. The states after ``DOING_SAVEPOINT`` are final."""
+    """State of a job, with SeaTunnel's names. The states after ``DOING_SAVEPOINT`` are final."""
 
     PENDING = "PENDING"
     """The job was accepted, but is not assigned to a worker process yet."""
@@ -91,7 +91,7 @@ class PastAttempt(Stored):
     """Time of the end, in seconds since 1970, for display only."""
 
     cause: str
-    """Reason of the end; empty if the job ended normally."""
+    """Reason for the end; empty if the job ended normally."""
 
 
 def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
@@ -205,7 +205,7 @@ class EndedJob(_Entry):
     """Options of the job's ``env``, without secrets."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
-    """Final metrics, by SeaTunnel's names."""
+    """Final metrics, keyed by SeaTunnel's names."""
 
     restored: bool = added(False)
     """True if the job was submitted to resume from its latest checkpoint."""

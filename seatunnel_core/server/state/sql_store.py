@@ -145,7 +145,7 @@ class SqlStore(ClusterStore):
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action without retries and return its result. Looks and beats are repeated soon anyway."""
+        """Run an action without retries and return its result. Reads and heartbeats are repeated soon anyway."""
         try:
             return action()
         except (CheckpointStorageError, IntegrityError, OSError) as error:
@@ -224,7 +224,7 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return the error for a lost lease: another node has claimed the state, or the row is older than before."""
+        """Return the error for a lost lease: another node has claimed the state, or the row is older than expected."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

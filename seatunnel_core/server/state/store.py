@@ -15,19 +15,19 @@ Version = tuple[int, ...]
 
 @frozen(kw_only=True)
 class Observation:
-    """Newest claim and beat, as read from the store. Equal observations mean that the leader did nothing in between."""
+    """Newest claim and heartbeat in the store. If two observations are equal, the leader did nothing in between."""
 
     claimed: int
     """Newest claimed term; 0 if there is none."""
 
     term: int
-    """Term of the newest beat; 0 if there is none."""
+    """Term of the newest heartbeat; 0 if there is none."""
 
     number: int
-    """Number of the newest beat within its term."""
+    """Number of the newest heartbeat within its term."""
 
     body: bytes
-    """Content of the newest beat; empty if there is none."""
+    """Content of the newest heartbeat; empty if there is none."""
 
     version: Version = field(default=(), eq=False)
 
@@ -63,7 +63,7 @@ class Lease(ABC):
 
     @abstractmethod
     def beat(self, number: int, body: bytes) -> None:
-        """Store a beat. If this returns, no newer term was claimed before the beat was stored.
+        """Store a heartbeat. If this returns, no newer term was claimed before the heartbeat was stored.
 
         Raises:
             DeposedError: A newer term was claimed.
@@ -93,7 +93,7 @@ class ClusterStore(ABC):
 
     @abstractmethod
     def look(self) -> Observation:
-        """Return the newest claim and beat, without a claim; raise ``StateUnavailableError`` if the storage fails."""
+        """Return the newest claim and heartbeat, without claiming; raise ``StateUnavailableError`` on failure."""
 
     @abstractmethod
     def read(self) -> Mapping[str, bytes]:

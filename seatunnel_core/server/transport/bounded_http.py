@@ -15,7 +15,7 @@ HEADERS_S = 20.0
 """Maximum time for a request's headers to arrive, in seconds."""
 
 STUCK_S = 60.0
-"""Maximum time for which a client may make no progress in reading a response, in seconds."""
+"""Maximum time without progress while a client reads a response, in seconds."""
 
 
 LINGER_S = 5.0

@@ -15,7 +15,7 @@ RESERVED = 256
 LEAST_CONNECTIONS = 16
 _ENOUGH = 4_096
 _HIGHEST = 1 << 20
-"""Highest soft limit to set, because some programs loop over all possible descriptors."""
+"""Maximum soft limit to set. It is bounded because some programs loop over all possible descriptors."""
 
 
 def raise_limit() -> int:

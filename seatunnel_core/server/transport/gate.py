@@ -22,13 +22,13 @@ GUEST = "seatunnel_guest"
 """Key of the connection's ``Guest`` in the state of a request's scope."""
 
 HANDSHAKE_S = 20.0
-"""Maximum duration of a TLS handshake."""
+"""Maximum duration of a TLS handshake, in seconds."""
 
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Errors of ``accept`` that end when other connections or files are closed."""
+"""Errors of ``accept`` that are resolved when other connections or files are closed."""
 
 PAUSE_S = 0.2
-"""Pause of the accept loop after one of these errors."""
+"""Pause of the accept loop after one of ``OUT_OF_RESOURCES``, in seconds."""
 
 _LOG_EACH_S = 60.0
 
@@ -41,7 +41,7 @@ class Guest:
 
     gate: "Gate"
     close: Callable[[], object]
-    """Closes the connection immediately."""
+    """Function that closes the connection immediately."""
 
     def trust(self) -> None:
         """Mark the connection as trusted. It is then never closed to admit a new one."""

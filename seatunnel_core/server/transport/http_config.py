@@ -78,8 +78,8 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
     """Return the REST configuration of a node; ``port`` takes effect even if ``http.enable-http`` is not set.
 
     Raises:
-        UsageError: Options contradict each other, or would allow unauthenticated access without stating it. The message
-            lists all findings.
+        UsageError: Options contradict each other, or would implicitly allow unauthenticated access. The message lists
+            all problems.
     """
     findings = Findings()
     found = HttpConfig(

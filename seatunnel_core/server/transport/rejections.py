@@ -1,4 +1,4 @@
-"""Log of requests that the member port rejects: they come from another cluster or were signed with another secret."""
+"""Log of requests that the member port rejects: they belong to another cluster or are signed with another secret."""
 
 import logging
 import time

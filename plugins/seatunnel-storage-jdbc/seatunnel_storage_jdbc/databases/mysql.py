@@ -23,13 +23,13 @@ _SESSION = (
     f"innodb_lock_wait_timeout = {LOCK_S}, lock_wait_timeout = {LOCK_S}",
 )
 _IDLE_IN_TRANSACTION = {True: "idle_transaction_timeout", False: "wait_timeout"}
-"""Idle timeout setting; the key is True for MariaDB. MySQL lacks one for transactions, so all idle connections end."""
+"""Setting for the idle timeout; the key is True for MariaDB. MySQL's setting applies to all idle connections."""
 
 _PASSING = frozenset(
     {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}
     | {1290, 1836, 2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
 )
-"""Retryable errors: lost or refused connections, too many, shutdown, disk full, read-only, deadlock, timeouts."""
+"""Retryable errors: connection lost or refused, connection limit, shutdown, disk full, read-only, deadlock, timeout."""
 
 
 class MySQL(Dialect):
