@@ -1,4 +1,4 @@
-"""Check in the driver that the modules that plugins import in tasks are installed."""
+"""Driver-side check for missing modules that plugins import in tasks."""
 
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions

@@ -104,7 +104,7 @@ class Database:
             yield shared
 
     def _cursor(self, shared: _Shared) -> Any:
-        """Return a connection to the file. Reopen the file if the settings or the file changed."""
+        """Return a connection to the file. Reopen the file if it or the settings changed."""
         if shared.opened is not None and (shared.settings, shared.identity) != (self.properties, self._identity()):
             shared.close()
         if shared.opened is None:

@@ -37,7 +37,7 @@ class FileIncrements:
 
     @property
     def reads(self) -> dict[str, str]:
-        """Return ``Window.reads`` for cursors of this folder."""
+        """Return the value of ``Window.reads`` for cursors of this folder."""
         return {"source": "files", "path": self.path, "column": self.increment.column}
 
     def window(self, files: Sequence[FileVersion], after: Cursor | None) -> Window:

@@ -60,7 +60,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """Return, by column, the value that replaces nulls, or the whole column if the file lacks it."""
+        """Return, by column name, the value that replaces nulls, or fills the column if the file lacks it."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:
@@ -94,7 +94,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """Return the columns as a file may contain them: nullable if another value replaces null."""
+    """Return the columns that a file may contain, nullable where another value replaces null."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 

@@ -109,7 +109,7 @@ class Entry:
 
 
 class StagedOutput(ABC):
-    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it abandons the file."""
+    """A file that a task stages. The task writes and closes ``stream``, then calls ``finish`` unless it gives up."""
 
     stream: pa.NativeFile
 

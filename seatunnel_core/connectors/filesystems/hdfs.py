@@ -80,7 +80,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return client_of(self.configuration, _responding)
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
-        """Send a request about a path; retry it while the failure may be temporary, and then raise ``OSError``."""
+        """Send a request about a path; retry temporary failures, then raise ``OSError``."""
         with os_errors(path, OPTION_NAMES, _number):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))

@@ -45,7 +45,7 @@ class RowIncrements:
     """The request, for messages."""
 
     reads: Mapping[str, str]
-    """``Window.reads`` of the service's cursors."""
+    """Value of ``Window.reads`` for the service's cursors."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
         """Return the smallest value to request; ``None`` to request all values."""
@@ -196,7 +196,7 @@ def key_of_increment(increment: Increment, content: Content, paging: Paging | No
 
 
 def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
-    """Return ``Window.reads`` of the service's cursors."""
+    """Return Value of ``Window.reads`` for the service's cursors."""
     path = {} if content.path is None else {"content_field": content.path}
     return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
 

@@ -40,7 +40,7 @@ _ROUNDS = 3
 """Maximum number of rewrites if other programs change the files that were read."""
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-"""Initial pause between attempts to commit, which doubles each time, and the maximum pause."""
+"""Initial pause between attempts to commit, which doubles each time, and the maximum pause, in seconds."""
 
 _PARTITION = 3
 """Index of the partition in pyiceberg's ``DataFile``."""

@@ -20,7 +20,7 @@ _FILES = "seatunnel.files"
 _REPLACED = "seatunnel.replaced"
 
 _REPLACE = "replace"
-"""Iceberg's operation of snapshots with the same rows in other files."""
+"""Iceberg's operation of snapshots that rewrite files without changing rows."""
 
 
 def identity(

@@ -48,7 +48,7 @@ class Replacing:
     """Columns that select the rows to replace: rows with the values of a new row; if empty, all rows."""
 
     def collect(self) -> None:
-        """Create the branch if it does not exist; raise ``SinkError`` if it was removed although it contained rows."""
+        """Create the branch if it does not exist; raise ``SinkError`` if a branch with rows was removed."""
         self._repeat(self._collect)
 
     def _collect(self) -> None:

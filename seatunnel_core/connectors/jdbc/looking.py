@@ -1,4 +1,4 @@
-"""Dry run of a sink: inspect a database and its tables without changing them."""
+"""Dry run of a sink: inspection of a database and its tables without changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -191,7 +191,7 @@ class Pool:
 
 
 def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Callable[[Any], bool]) -> Pool:
-    """Return this process's pool for a database; its size is the largest one requested so far."""
+    """Return this process's pool for a database; its size is the largest size requested so far."""
     with _guard:
         found = _pools.get(address)
         if found is None:

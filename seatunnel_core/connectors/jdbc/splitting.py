@@ -79,7 +79,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return the bounds of pieces of equal width; empty for values that are unevenly spread or not interpolable."""
+        """Return the bounds of pieces of equal width; empty if values are spread unevenly or cannot be interpolated."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []

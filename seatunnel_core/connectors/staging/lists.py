@@ -30,7 +30,7 @@ class Published(Enum):
 
     NOW = auto()
     BEFORE = auto()
-    """All items were published before."""
+    """All items had already been published."""
 
     INCOMPLETE = auto()
     """Items are missing, so none was published."""

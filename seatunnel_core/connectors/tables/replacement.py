@@ -39,7 +39,8 @@ class Replacement(ABC):
     """Column of ``records`` with the name of a collecting table."""
 
     partitions: tuple[str, ...]
-    """Columns that select the rows to replace: those with the values of a collected row. Empty to replace all rows."""
+    """Columns that select the rows to replace: rows with the same values as a collected row. Empty to replace all rows.
+    """
 
     deletes: bool
     """True if keys are collected, and rows with other keys are deleted."""

@@ -46,7 +46,7 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """Format with one split per file. An ``.xlsx`` file is read row by row; an ``.xls`` file is wholly in memory."""
+    """Format with one split per file. An ``.xlsx`` file is read row by row; an ``.xls`` file is loaded into memory."""
 
     task_modules = ("openpyxl", "xlrd")
     names: ClassVar[str] = "the columns in the order of the sheet"

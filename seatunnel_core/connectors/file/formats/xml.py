@@ -41,7 +41,7 @@ _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class Xml(DeclaredFormat):
-    """Format with one split per file, read with one row at a time in memory."""
+    """Format with one split per file. Only one row at a time is in memory."""
 
     names: ClassVar[str] = "the names of elements or attributes"
 

@@ -14,7 +14,8 @@ class Protocol:
 
     module: str
     kind: str
-    """Class in the module. fsspec's registry is not used, because other packages may replace the class there."""
+    """Class name in the module. fsspec's registry is not used, because other packages may replace the class there.
+    """
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
     """Function that renames a path with an instance of the class. fsspec's default ``mv`` copies and deletes."""

@@ -36,7 +36,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
     store: ObjectStore
     gone_is_published: bool = False
-    """True if the user allows a staged object to count as published when the object and its copy are missing."""
+    """True if the user allows a staged object to count as published when both the object and its copy are missing."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True

@@ -19,7 +19,7 @@ def row_image(columns: Sequence[tuple[TableColumn, str]]) -> str:
 
 
 def _text(column: TableColumn, name: str) -> str:
-    """Return an expression for a string, or for bytes, that differs for any two different values."""
+    """Return a string or byte expression that differs for any two different values of a column."""
     kind = re.match(r"[a-z]+", column.declared.lower())
     found = "" if kind is None else kind[0]
     if found in _STRINGS or found in _BYTES or found.startswith(_GEOMETRY):

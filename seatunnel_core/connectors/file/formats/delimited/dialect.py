@@ -66,7 +66,7 @@ class Dialect:
 
     @property
     def splittable(self) -> bool:
-        """True if the ends of rows can be found from any position, which is impossible with escape characters."""
+        """True if row ends can be found from any position in the file, which is impossible with escape characters."""
         return self.seekable and not self.escape
 
     @property

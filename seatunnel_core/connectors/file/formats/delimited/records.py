@@ -82,7 +82,7 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
 
 @lru_cache(maxsize=16)
 def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """Return an expression that matches a record with its line end, as Arrow's parser does."""
+    """Return a regular expression that matches a record with its line end, as Arrow's parser does."""
     if not (quote or escape):
         return re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
     d, value = re.escape(delimiter), value_expression(delimiter, quote, escape).pattern
@@ -91,7 +91,7 @@ def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=16)
 def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """Return an expression that matches one value of a record with quotes or escapes."""
+    """Return a regular expression that matches one value of a record with quotes or escapes."""
     d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
     # Only sets are possessive: for groups with alternatives, Python before 3.11.5 matches too little (gh-106052). A
     # quote ends a value unless another quote follows, so a record matches in only one way, and backtracking finds no

@@ -1,4 +1,4 @@
-"""Client of ``orc.child``: each process that reads ORC files has one child."""
+"""Client of ``orc.child``. Each process that reads ORC files has one child process."""
 
 import atexit
 import json
