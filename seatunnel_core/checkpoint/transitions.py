@@ -31,7 +31,7 @@ class Phase(enum.Enum):
     """The targets are queried for their published output (R10)."""
 
     RESTORING = "restoring"
-    """The restore point is being stored, and newer epochs are checked for (R4d, R4e)."""
+    """The restore point is being stored, and the storage is checked for newer epochs (R4d, R4e)."""
 
     PREPARING = "preparing"
     """Sinks are being prepared, and save modes applied."""

@@ -158,7 +158,7 @@ def splits(view: "PipelineView") -> str:
 
 
 def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
-    """Return the rate of an ended job; empty if it was resumed, because its rows include earlier processes."""
+    """Return the rate of an ended job; empty for a resumed job, because its rows include earlier processes."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 

@@ -32,7 +32,7 @@ class Sample:
 
     family: str
     suffix: str
-    """Suffix to the name of the family: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
+    """Suffix of the family's name: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
 
     labels: Labels
     value: float

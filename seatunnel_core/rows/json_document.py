@@ -118,8 +118,8 @@ def _child(document: Any, step: str | int) -> Any:
 def divided(path: str) -> tuple[str | None, str, str]:
     """Split a path at its last part that may select several values.
 
-    Return the path of their container, the path to each of them, and the remaining path. The first one is ``None`` if
-    the path selects at most one value.
+    Return the path of their container, the path to each of them, and the remaining path. The first path is ``None`` if
+    the whole path selects at most one value.
     """
     segments = [str(segment) for segment in compiled(path).segments]
     several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]

@@ -286,7 +286,7 @@ class JobThreads:
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """Request a savepoint of every pipeline. Without ``name``, it is named with the next number."""
+        """Request a savepoint of every pipeline. The default ``name`` is the next number."""
         taken: Future[JobSavepoint] = Future()
 
         def take() -> None:

@@ -83,7 +83,7 @@ class SourcePolling:
         return found
 
     def end(self, command: commands.EndPipeline) -> commands.EndPipeline:
-        """Return the end of the pipeline, as a failure if a poll has stopped it."""
+        """Return the command that ends the pipeline, with a failure if a poll has stopped the pipeline."""
         failure = self._stopped_by
         if failure is None or command.outcome is not commands.Outcome.STOPPED:
             return command

@@ -160,7 +160,7 @@ class SourceIO:
     def poll(
         self, source_name: str, cursor: PollCursor, facts: Sequence[Fact], rereads: Sequence[Reread] = ()
     ) -> PollResult:
-        """Return the data of an unbounded source since the cursor, once the parts of the new cursor are durable.
+        """Poll an unbounded source from a cursor, and return the result once the parts of the new cursor are durable.
 
         Requests to read tables again are added to the cursor, unless it is empty because this is the first poll.
 

@@ -65,7 +65,7 @@ class Planner:
     """Sources, by name, that wait for the enumeration of the others because all are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
-        """Enumerate a source, once Spark runs if tasks must inspect objects first."""
+        """Enumerate a source. If tasks must inspect objects first, wait until Spark runs."""
         self._in_pool(partial(self._discover, command))
 
     def _discover(self, command: commands.Enumerate) -> Then:

@@ -13,7 +13,7 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""Processor usage of a task's threads from which a chain counts as CPU-bound, as a fraction of one processor."""
+"""Fraction of one processor that a task's threads must use for their chain to count as CPU-bound."""
 
 
 class Paces:

@@ -61,7 +61,7 @@ class UnitDispatcher:
 
     @property
     def _most_jobs(self) -> int:
-        """Maximum concurrent Spark jobs. Some keep the slots busy while others start and end."""
+        """Maximum number of concurrent Spark jobs. Some keep the slots busy while others start and end."""
         return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(

@@ -48,7 +48,7 @@ def reading(source: Source, splits: Sequence[Split]) -> str:
 def task_failure(error: BaseException, where: str) -> Failure:
     """Return the failure for an error in a task.
 
-    ``where`` states the pipeline and the source or sink. It precedes a message that does not begin with the pipeline.
+    ``where`` states the pipeline and the source or sink. It is prepended unless the message begins with the pipeline.
     """
     kind = kind_of(error)
     text = str(error) or type(error).__name__

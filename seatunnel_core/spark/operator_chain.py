@@ -121,7 +121,7 @@ class OperatorChain:
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """Sinks with direct writes, in which a repeated unit duplicates its rows."""
+        """Names of the sinks in which a repeated unit duplicates its rows, because tasks write to them directly."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property

@@ -1,8 +1,8 @@
 """Template process from which the tasks' Python processes on the driver's machine are forked.
 
 Importing the tasks' modules takes a second. Therefore one process imports them on an idle processor while the JVM
-starts, and each parent of workers that Spark requests is forked from it (``worker_daemon``). It ends with the driver,
-which keeps the template's standard input open.
+starts, and each parent of workers that Spark requests is forked from it (``worker_daemon``). The template ends with the
+driver, which keeps the template's standard input open.
 """
 
 import gc

@@ -13,7 +13,7 @@ class RestartPolicy:
     """Restart policy from ``job.retry.times`` and ``job.retry.interval.seconds``."""
 
     retry_times: int = 3
-    """Maximum number of restarts without a stable period in between; 0 means never."""
+    """Maximum number of restarts without a stable period in between; 0 disables restarts."""
 
     retry_interval_ms: int = 3_000
     """Maximum delay before the first restart. It doubles with every further restart until rows are committed again."""

@@ -121,7 +121,8 @@ class VertexStates:
     sinks: Mapping[str, SinkState] = field(factory=dict)
     retracting: CheckpointRef | None = None
     """Checkpoint to roll back to; ``None`` without a rollback. It stays set until the first checkpoint after the
-    restore point is stored, because the rollback may be incomplete before (R10)."""
+    restore point is stored, because the rollback may be incomplete until then (R10).
+    """
 
     @classmethod
     def at_start(cls, topology: Topology) -> "VertexStates":

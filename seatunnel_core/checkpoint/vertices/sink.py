@@ -1,6 +1,6 @@
 """Vertex that collects the committables of one sink and publishes them.
 
-A sink without exactly-once writes in the Spark task; its committables need not be published (R15).
+A sink without exactly-once semantics writes in the Spark task, so its committables need not be published (R15).
 """
 
 from collections import deque

@@ -54,7 +54,7 @@ class ClassArchive:
 
     @property
     def log(self) -> Path:
-        """Log of the archive's creation, which contains the reason of a failure."""
+        """Log of the archive's creation, which contains the reason for a failure."""
         return self.file.with_suffix(".log")
 
 

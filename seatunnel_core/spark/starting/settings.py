@@ -74,8 +74,8 @@ def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple
 def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
     """Return the Python interpreter of the tasks.
 
-    On this machine, it is the one that runs this process. Spark would use the system's Python, without the packages of
-    a virtual environment. On a cluster, it is the one of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
+    On this machine, it is the interpreter of this process. Spark itself would use the system's Python, without the
+    packages of a virtual environment. On a cluster, ``spark.pyspark.python`` or ``PYSPARK_PYTHON`` selects another one.
     """
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable

@@ -29,7 +29,7 @@ class Value:
     """Value of an expression that is the same for all rows, possibly a null scalar; otherwise ``None``."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Decimal value of a number literal with a decimal point, used with other decimals. Otherwise it is a double."""
+    """Exact value of a number literal with a decimal point, for operations with decimals; otherwise it is a double."""
 
     fails: bool = False
     """True if the expression may fail for a row. A condition that excludes such rows must then be evaluated first."""

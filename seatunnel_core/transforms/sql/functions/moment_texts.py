@@ -46,7 +46,7 @@ def _name(call: Call, names: tuple[str, ...], number: ArrowFunction) -> Value:
 
 
 def _checked(call: Call, made: Callable[[], _Made]) -> _Made:
-    """Return the result for a format; raise ``SqlError`` for an unknown format."""
+    """Return the result of ``made``; raise ``SqlError`` if it rejects a format."""
     try:
         return made()
     except ValueError as error:

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(FM)?(S)?(\$)?([09,G]*)(?:([.D])([09]*))?(S|MI)?", re.IGN
 
 
 def write_number(value: decimal.Decimal, text: str) -> str:
-    """Format a number as Oracle does; ``#`` signs if it does not fit. Raise ``ValueError`` for an unknown format."""
+    """Format a number as Oracle does, with ``#`` signs if it does not fit. Raise ``ValueError`` for a bad format."""
     if re.fullmatch("(FM)?X+", text, re.IGNORECASE):
         return _hexadecimal(value, text)
     found = _NUMBER.fullmatch(text)
