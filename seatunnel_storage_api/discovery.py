@@ -34,7 +34,7 @@ _OURS = {
     "localfile": ["seatunnel-storage-hdfs", "seatunnel-storage-localfile"],
     "map-store": ["seatunnel-storage-hdfs", "seatunnel-storage-mapstore"],
 }
-"""Plugins in this repository, by type, with the folders to install together; a package registry has none of them."""
+"""Plugins in this repository by type, each with the folders to install. They are not on a package registry."""
 
 
 class PluginState(enum.Enum):

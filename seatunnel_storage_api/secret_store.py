@@ -48,7 +48,7 @@ class SecretStore(ABC):
 
 
 def fetched(key: str, reference: str) -> str:
-    """Return the secret to which a reference refers.
+    """Return the secret for a reference.
 
     Args:
         key: The key of the reference, for messages.

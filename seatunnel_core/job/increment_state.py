@@ -13,7 +13,7 @@ from seatunnel_core.stored_fields import Stored, added
 from seatunnel_core.work.window import Cursor, Window
 
 PREFIX = ".state."
-"""Prefix of the IDs of such states in the list of jobs."""
+"""Prefix of the IDs of named states in the list of jobs."""
 
 FORMAT = 1
 _LONGEST = 128 - len(PREFIX)

@@ -144,7 +144,7 @@ class Restore:
 
     @property
     def rewind(self) -> str:
-        """One of ``REWINDS``."""
+        """Treatment of rows published after the restored checkpoint: one of ``REWINDS``."""
         return "retracted" if self.retract else "accepted" if self.accept_duplicates else "refused"
 
 

@@ -30,7 +30,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """Return the pipelines and sinks with a save mode that changes something, by its target."""
+    """Return the pipelines and sinks that have a save mode with an effect, by its target."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:

@@ -84,7 +84,7 @@ def _planned_by_spark(
     problems: Problems,
     spark: "SparkBackend | None",
 ) -> FramePlan | None:
-    """Return Spark's plan for the input tables of a transform; ``None`` if they are unknown or an input has several."""
+    """Return Spark's plan of a transform; ``None`` if its input tables are unknown or an input has several tables."""
     arriving: dict[str, TableSchema] = {}
     for name, view in zip(planned.inputs, planned.views, strict=True):
         tables = {schema.table: schema for schema in known[name] or ()}

@@ -45,7 +45,7 @@ class Verdicts:
             self.tests[test] = (outcome, why)
 
     def about(self, promise: int) -> dict[str, tuple[str, str]]:
-        """Return the outcomes of the tests of one promise, by test."""
+        """Return the outcomes of one promise's tests, by test."""
         return {test: verdict for test, verdict in self.tests.items() if promise in promises_of(test)}
 
     def of(self, promise: int) -> str:

@@ -19,7 +19,7 @@ class Mask(ABC):
 
     @abstractmethod
     def problem(self, values: pa.DataType) -> str:
-        """Return a description of the supported types, or an empty string if the mask supports this type."""
+        """Return an empty string if the mask supports this type; otherwise a description of the supported types."""
 
     @abstractmethod
     def applied(self, values: pa.Array) -> pa.Array:

@@ -306,7 +306,7 @@ def _where(message: Any) -> str:
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:
-    """Divide partitions into ranges, in order for each partition, and alternating between partitions."""
+    """Divide partitions into ranges, which are in order within each partition and alternate between partitions."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
     if planning.rows_per_second:

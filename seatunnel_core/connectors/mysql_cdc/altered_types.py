@@ -42,7 +42,7 @@ class AlteredTypes:
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> "AlteredTypes":
-        """Create from the columns of a table.
+        """Return the column types of a table.
 
         Text columns are omitted, because a later statement may change their character set.
         """

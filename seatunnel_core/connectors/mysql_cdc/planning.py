@@ -56,7 +56,7 @@ class Planner:
         Raises:
             ColumnsChangedError: The columns of a captured table were changed.
             SourceChangedError: A captured table was redefined, or the log no longer contains the next events.
-            SourceError: A table is read again, and the job was resumed with an end.
+            SourceError: A table is to be read again, but the resumed job is bounded.
         """
         is_endless = not self.stops_at_end and progress.stop is None and progress.until_ms is None
         require_endless(progress.rereads, is_endless=is_endless)

@@ -31,7 +31,7 @@ LIMIT_BYTES = 64 << 20
 
 @frozen(kw_only=True)
 class RangeReader:
-    """Reads a range. Between windows the whole range is read; afterwards it may end early and reports its position."""
+    """Reads a log range: between windows as a whole; after the snapshot, it may stop early and report its position."""
 
     server: Server
     tables: Mapping[str, Found] = field(repr=False)

@@ -129,7 +129,7 @@ class ServerState:
 
 @frozen(kw_only=True)
 class Server:
-    """Client for statements on the captured server."""
+    """Client that runs statements on the captured server."""
 
     dialect: MySQL
 

@@ -118,7 +118,7 @@ class Transaction:
 class LogTable:
     """One schema version of a logged table.
 
-    There is a new object for each version, and after each DDL statement that ended a batch and names the table.
+    A new object is created for each version, and after each DDL statement that ended a batch and names the table.
     """
 
     database: str

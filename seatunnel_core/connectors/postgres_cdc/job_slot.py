@@ -42,7 +42,7 @@ def needs_slot(connection: Any, settings: Settings, cursor: PollCursor) -> bool:
 
     Args:
         connection: A psycopg connection in autocommit mode.
-        settings: The settings of a job, which may be another job.
+        settings: The settings of the job with the slot, which may be another job.
         cursor: The cursor, which may belong to another connector.
     """
     if "published" not in cursor:

@@ -304,7 +304,7 @@ class PostgresCdcSource(Source):
         return known or self._first(connection, job_id)
 
     def _first(self, connection: Any, job_id: str) -> Capture | None:
-        """Create the slot and the publication, and return the initial state; ``None`` while transactions delay it."""
+        """Create the slot and the publication. Return the initial state; ``None`` while open transactions delay it."""
         settings, tables = self._settings, self._found(connection)
         start = None
         if settings.reads_log:

@@ -19,7 +19,7 @@ _COMMENT = "SELECT pg_catalog.obj_description(oid, 'pg_publication') FROM pg_cat
 
 @contextmanager
 def recording(connection: Any, publication: str) -> Iterator[None]:
-    """Hold a lock, so that no other process changes the record, or creates or drops the publication.
+    """Hold a lock that prevents other processes from changing the record or the publication.
 
     The publication need not exist.
     """

@@ -37,7 +37,7 @@ class LogColumn:
 
 @frozen(kw_only=True, eq=False)
 class LogTable:
-    """One schema version of a logged table. There is a new object for each version."""
+    """One schema version of a logged table. A new object is created for each version."""
 
     oid: int
     namespace: str
