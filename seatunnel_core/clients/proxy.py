@@ -8,7 +8,7 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 
 def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
-    """Return the proxy's address by URL scheme, or ``None``; ``keys`` are those for host, port, user and password."""
+    """Return the proxy's address by URL scheme, or ``None``. ``keys`` name the host, port, user and password."""
     host, port, user, password = (configuration.get(key) or "" for key in keys)
     _, port_key, user_key, password_key = keys
     if not host:

@@ -37,7 +37,7 @@ class Member:
 
     host: str
     port: int | None = None
-    """Port; ``None`` for the cluster's port and those after it."""
+    """Port; ``None`` for the cluster's port and the ports after it."""
 
     def __str__(self) -> str:
         return self.host if self.port is None else f"{self.host}:{self.port}"

@@ -33,7 +33,7 @@ class SqlText:
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """Return ``inner``, which starts at ``begin``, padded so that its positions are those in the file."""
+        """Return ``inner``, which starts at ``begin``, padded so that its positions match the positions in the file."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 

@@ -309,7 +309,7 @@ def _is_reference(scalar: Scalar) -> bool:
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key without those that later values hide.
+    """Return the values of a key that no later value hides.
 
     A string or a list hides earlier strings and lists, but not nested keys (see ``document.OWN``). Blocks that refer to
     keys of the file are hidden, too, because they may lead back to the key itself.

@@ -30,7 +30,7 @@ class RestAddress:
 
     https: bool = False
     ca_file: Path | None = None
-    """File with certificate authorities for the nodes; ``None`` for those that this machine trusts."""
+    """File with certificate authorities for the nodes; ``None`` for the authorities that this machine trusts."""
 
     certificate: Path | None = None
     """Client certificate with its key, for nodes that require one."""

@@ -53,7 +53,7 @@ def socket_of(folder: Path, job_id: str, pid: int) -> Path:
 
 
 def sockets(folder: Path, job_id: str | None = None) -> tuple[Path, ...]:
-    """Return the existing sockets of one job or of all jobs, including those that killed processes have left."""
+    """Return the existing sockets of one job or of all jobs, including sockets left by killed processes."""
     return tuple(sorted(folder.glob(f"{'*' if job_id is None else _hashed(job_id)}-*.sock")))
 
 

@@ -39,7 +39,7 @@ class Copied:
 
     job_id: str
     checkpoints: int
-    """Number of checkpoints at the destination, including those of an earlier, interrupted copy."""
+    """Number of checkpoints at the destination, including checkpoints from an earlier, interrupted copy."""
 
     attachments: int
     size_bytes: int
@@ -49,7 +49,8 @@ class Copied:
     """True if the destination already had the complete job with identical bytes."""
 
     left_behind: tuple[str, ...] = ()
-    """Damaged checkpoints that were not copied, each with its problem. The latest of a pipeline is never among them."""
+    """Damaged checkpoints that were not copied, each with its problem. A pipeline's latest checkpoint is always copied.
+    """
 
     warnings: tuple[str, ...] = ()
 

@@ -130,7 +130,7 @@ class JobSurvey:
     manifest: Manifest | None = None
     manifest_version: int | None = None
     problems: tuple[str, ...] = ()
-    """Problems of the job, without those of its pipelines."""
+    """Problems of the job, without problems of its pipelines."""
 
     @property
     def name(self) -> str:

@@ -2,19 +2,20 @@
 
 Rules:
 
-1. *Terms.* The node that claims the state's next term is the leader; the store rejects all older terms. The rules
-   below only decide when to claim, and how long a leader may act.
-2. *Lease.* A leader acts only while its last acknowledged beat was **sent** less than ``timeout_s / 2`` ago, on its
-   own monotonic clock. A beat is acknowledged if no newer term was claimed before it was stored.
-3. *Patience.* A standby claims after looks ``timeout_s`` apart, on its own monotonic clock, have shown the same claim
-   and beat. A standby that was paused looks again before it claims. Clocks of different nodes are never compared.
-4. *Late beats.* A beat or claim may be stored between the standby's last look and its claim. So a new leader looks
-   again after its claim: by then, everything acknowledged to its predecessor was stored. If beat or claim differ from
-   those it waited for, it acts only after ``timeout_s / 2``, when that lease has expired.
+1. *Terms.* The node that claims the state's next term is the leader; the store rejects all older terms. The rules below
+   only decide when to claim, and how long a leader may act.
+2. *Lease.* A leader acts only while its last acknowledged heartbeat was **sent** less than ``timeout_s / 2`` ago, on
+   its own monotonic clock. A heartbeat is acknowledged if no newer term was claimed before it was stored.
+3. *Patience.* A standby claims after reads of the state ``timeout_s`` apart, on its own monotonic clock, have shown the
+   same claim and heartbeat. A standby that was paused reads again before it claims. Clocks of different nodes are never
+   compared.
+4. *Late heartbeats.* A heartbeat or claim may be stored between the standby's last read and its claim. So a new leader
+   reads again after its claim: by then, everything acknowledged to its predecessor was stored. If the heartbeat or the
+   claim differs from those it waited for, it acts only after ``timeout_s / 2``, when that lease has expired.
 5. *Fast path.* If the leader's machine refuses a connection, the leader's process has ended and holds no lease: the
-   standby looks, and claims after ``rank_pause_s`` times its rank among the standbys if it still sees the same beat.
-   If, according to that beat, the leader was still waiting by rule 4, the new leader waits, too: an earlier leader may
-   hold a lease.
+   standby reads the state, and claims after ``rank_pause_s`` times its rank among the standbys if it still sees the
+   same heartbeat. If, according to that heartbeat, the leader was still waiting by rule 4, the new leader also waits:
+   an earlier leader may hold a lease.
 6. *Flapping.* Each lost race doubles a standby's pause, up to ``timeout_s``. If the term changes more than
    ``most_fast_claims`` times within ``timeout_s``, the fast path is closed for that time.
 """
@@ -83,21 +84,21 @@ class Seen:
 
 @frozen
 class Look:
-    """Command: read claim and beat from the store, then call ``looked`` or ``look_failed``."""
+    """Command: read the claim and the heartbeat from the store, then call ``looked`` or ``look_failed``."""
 
 
 @frozen
 class Claim:
-    """Command: claim the next term, look again, then call ``claimed`` or ``claim_failed``."""
+    """Command: claim the next term, read the state again, then call ``claimed`` or ``claim_failed``."""
 
 
 @frozen
 class SendBeat:
-    """Command: store a beat, then call ``beat_acknowledged`` or ``beat_failed``."""
+    """Command: store a heartbeat, then call ``beat_acknowledged`` or ``beat_failed``."""
 
     number: int
     acting: bool
-    """True if the leader acts; stored in the beat."""
+    """True if the leader acts; stored in the heartbeat."""
 
 
 @frozen
@@ -183,13 +184,13 @@ class Election:
         return max(0.0, min(claims, math.inf if self._looking else self._look_at) - now)
 
     def looked(self, began: float, now: float, seen: Seen) -> None:
-        """Record the result of a look that started at ``began``."""
+        """Record the result of reading the state; the read started at ``began``."""
         self._looking = False
         if self.role is Role.STANDBY:
             self._notice(began, now, seen)
 
     def look_failed(self) -> None:
-        """Record a failed look."""
+        """Record a failed read of the state."""
         self._looking = False
 
     def refused(self, now: float, leader: str) -> None:
@@ -205,7 +206,7 @@ class Election:
             self._look_at = now + self.timing.rank_pause_s * self._rank(seen)
 
     def claimed(self, began: float, now: float, term: int, behind: Seen) -> None:
-        """Record the success of a claim that started at ``began``; ``behind`` is the result of the look after it."""
+        """Record the success of a claim that started at ``began``; ``behind`` is the state as read after it."""
         before = self.seen
         same = (
             before is not None
@@ -228,14 +229,14 @@ class Election:
         self._look_at = now
 
     def beat_acknowledged(self, sent: float, number: int) -> None:
-        """Record that the beat sent at ``sent`` was stored before any newer claim."""
+        """Record that the heartbeat sent at ``sent`` was stored before any newer claim."""
         if self.role is Role.LEADER and number == self._beat_number:
             self._beating = False
             self._beat_number += 1
             self._lease_until = max(self._lease_until, sent + self.timing.lease_s)
 
     def beat_failed(self, now: float) -> None:
-        """Record that a beat was not stored. The lease stays valid until it expires; the beat is retried soon."""
+        """Record that a heartbeat was not stored. The lease remains valid until it expires; a retry follows soon."""
         self._beating = False
         self._beat_number += 1  # the beat may be stored, and names are never reused
         self._beat_at = min(self._beat_at, now + self.timing.beat_s / 4)

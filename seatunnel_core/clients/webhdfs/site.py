@@ -20,7 +20,7 @@ _MOST_EXPANSIONS = 20
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the cluster's properties from files, prefixed keys and plain keys; the latter override the former."""
+    """Return the cluster's properties from files, prefixed keys and plain keys, each overriding the previous ones."""
     found = _of_files(configuration.get(SITE_PATH) or "")
     found |= {key.removeprefix(PREFIX): value for key, value in configuration.items() if key.startswith(PREFIX)}
     found |= {key: configuration[key] for key in _PLAIN_KEYS if configuration.get(key)}

@@ -13,7 +13,7 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 
 
 def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots: Slots) -> dict[str, str]:
-    """Return the counts of the cluster as strings. ``workers`` and ``slots`` are those that match the request."""
+    """Return the counts of the cluster as strings. ``workers`` and ``slots`` include only what the request selects."""
     pending = sum(1 for job in jobs if job.state in (JobState.PENDING, JobState.SCHEDULED))
     return {
         "projectVersion": project_version(),

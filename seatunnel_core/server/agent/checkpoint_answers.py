@@ -73,7 +73,7 @@ def _told(found: Block) -> dict[str, Any]:
 
 
 def _kept(stored: Block | None) -> dict[str, Any]:
-    """Return the fields of a stored checkpoint that override those reported by the job."""
+    """Return the fields of a stored checkpoint that override the fields reported by the job."""
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 

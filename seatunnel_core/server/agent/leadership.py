@@ -1,6 +1,6 @@
 """Leadership: executes the commands of the election and holds the cluster state while this node leads.
 
-Calls of the store block, so they run in threads: one for reads and beats, one for claims and changes.
+Calls of the store block, so they run in threads: one for reads and heartbeats, one for claims and changes.
 """
 
 import asyncio

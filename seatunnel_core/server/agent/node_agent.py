@@ -75,7 +75,7 @@ class NodeAgent:
         raise self._not_for_this_node()
 
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
-        """Send a request to the worker processes of this member, and return the responses of those that respond."""
+        """Send a request to the worker processes of this member, and return the responses that arrive."""
         return []
 
     def host_pids(self) -> tuple[int, ...]:

@@ -55,7 +55,7 @@ class Joined:
         self._masters: dict[str, _Master] = {}
 
     def known(self) -> tuple[str, ...]:
-        """Return the masters that have responded, and those listed in their responses."""
+        """Return the masters that have responded, and the masters listed in their responses."""
         named = (each for master in self._masters.values() for each in master.welcome.masters)
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 

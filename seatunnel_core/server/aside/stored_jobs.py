@@ -25,7 +25,7 @@ def _opened(request: Any) -> Iterator[tuple[CheckpointStorage, JobSurvey]]:
 
 
 def verify(request: Any) -> dict[str, Any]:
-    """Return the damaged checkpoints of a job, and those that can be restored."""
+    """Return the damaged checkpoints of a job, and the checkpoints that can be restored."""
     with _opened(request) as (storage, job):
         return {"job_id": job.job_id, **record.verification(inspector.verify(storage, [job]))}
 

@@ -1,6 +1,6 @@
 """Messages between an agent and its worker process, over the process's socket: one line of JSON each way.
 
-Each request is followed here by its response::
+Requests, each followed by its response::
 
     {"do": "hello"}
     {"answer": {"pid": 42, "name": "", "boot": "b", "term": 7}}

@@ -139,7 +139,7 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 
 def _end(view: View, record: JobRecord) -> End | None:
-    """Return the end of a waiting job that must stop; ``None`` for other jobs, or if a lost process may run it."""
+    """Return the change that ends a waiting job that must stop; ``None`` if a lost process may still run it."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:
@@ -148,7 +148,7 @@ def _end(view: View, record: JobRecord) -> End | None:
 
 
 def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
-    """Return the record of a job with its new worker process, its end, or the reason why it waits."""
+    """Return the change that assigns a worker process to a job or ends it, or the reason why the job waits."""
     requirements = view.requirements_of(record.job_id)
     pool = [address for address in view.members if has_tags(view, address, requirements.tags)]
     if not pool:

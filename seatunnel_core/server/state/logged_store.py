@@ -3,7 +3,7 @@
 ::
 
     <prefix>engine_cluster/…                     the map, see ``seatunnel_storage_mapstore``; its epoch is the term
-    <prefix>engine_beats/<term>-<number>.beat    the leader's beats; all but the newest are removed
+    <prefix>engine_beats/<term>-<number>.beat    the leader's heartbeats; all but the newest are removed
 """
 
 import logging
@@ -104,7 +104,7 @@ class LoggedStore(ClusterStore):
 
 
 class LoggedLease(Lease):
-    """Journal and beats of one claim."""
+    """Journal and heartbeats of one claim."""
 
     def __init__(self, journal: Journal, beats: Folder, claimed_from: Version) -> None:
         self._journal = journal

@@ -2,7 +2,7 @@
 
 ::
 
-    <prefix>_clusters    a row per cluster: newest term, number of changes in that term, last beat
+    <prefix>_clusters    a row per cluster: newest term, number of changes in that term, last heartbeat
     <prefix>_entries     entries of all clusters, a row per MiB of a value
 
 Every change starts with an UPDATE of the cluster's row that matches only the term of the writer. The row stays locked

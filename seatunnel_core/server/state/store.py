@@ -1,7 +1,7 @@
 """Interface of a cluster's state: a durable map with a single writer per term.
 
 A *term* is a number that grows with each claim. The node with the newest term is the leader and the only writer;
-changes and beats of older terms are never acknowledged. Standbys and tools read concurrently, without a claim.
+changes and heartbeats of older terms are never acknowledged. Standbys and tools read concurrently, without a claim.
 """
 
 from abc import ABC, abstractmethod
@@ -46,7 +46,7 @@ class Lease(ABC):
         """All acknowledged entries, as a live view in which changes appear when they are acknowledged."""
 
     version: Version = ()
-    """Version of the state after the last acknowledged change or beat of this lease."""
+    """Version of the state after the last acknowledged change or heartbeat of this lease."""
 
     claimed_from: Version = ()
     """Version of the state at the time of the claim."""
