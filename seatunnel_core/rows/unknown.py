@@ -1,8 +1,8 @@
 """Columns without values: all inspected rows have null, an empty list or an empty object in them.
 
 The type of such a column is unknown. In new targets it is ``string``, and the field metadata contains a mark. For an
-existing table, ``resolved`` applies the type of the table. A run without values in a column then neither widens the
-column nor is rejected because of it.
+existing table, ``resolved`` applies the type of the table. A run without values in a column therefore does not widen
+the column, and is not rejected because of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -32,7 +32,7 @@ class Reservation:
 
 
 class SlotService:
-    """Slots of a process, granted to its jobs in order of arrival: as many as are free and useful, at least one."""
+    """Slots of a process, granted to its jobs in order of arrival: as many as are free and needed, but at least one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -246,7 +246,7 @@ class UnitDispatcher:
     def _note_unasked(self, batch: RunningBatch) -> None:
         """Record all units of a task that never connected to the driver as begun, because each of them may have begun.
 
-        Batches with cancelled pipelines are skipped if other tasks connect: these batches had no task yet.
+        If other tasks connect to the driver, batches with cancelled pipelines are skipped: Spark had not started them.
         """
         if not batch.reached and not (batch.dropped and self._is_reached):
             for unit in batch.units:

@@ -67,7 +67,7 @@ class TaskListener(Protocol):
 
 @define(eq=False)
 class _Call:
-    """A batch with the tasks that may connect."""
+    """A batch that tasks may connect to, with the number of connected tasks."""
 
     listener: TaskListener
     tasks: int = 0

@@ -48,7 +48,8 @@ class RestoreRequest:
 
     saved: frozenset[str] = frozenset()
     """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
-    because it was applied after the restored checkpoint."""
+    because the save mode was applied after the restored checkpoint.
+    """
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
     """Earlier options of each sink, oldest first: their first epoch, and how they differ from the current ones (empty

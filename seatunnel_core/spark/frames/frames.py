@@ -6,9 +6,9 @@ A work unit is some splits of a source or, if a transform combines rows, a query
 
     splits ─ mapInArrow(read, Arrow transforms) ─ DataFrame transforms ─ mapInArrow(Arrow transforms, stage) ─ collect
 
-A work unit is one Spark job for each DataFrame transform that leads to sinks, and one fused job for the other sinks.
-Its result is like that of the fused path: one committable per sink. If Spark divides the rows into several partitions,
-several tasks stage them, and the sink merges the staged output.
+A work unit runs as one Spark job for each DataFrame transform that leads to sinks, and one job without DataFrames (the
+fused path) for the other sinks. Its result has one committable per sink, as on the fused path. If Spark divides the
+rows into several partitions, several tasks stage them, and the sink merges the staged output.
 
 Column names, their order, Spark's types and the table's name are kept. The primary key, the order of rows and the row
 kind are lost: a DataFrame has inserted rows only, and other row kinds are rejected.

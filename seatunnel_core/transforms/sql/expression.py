@@ -65,7 +65,7 @@ class Expressions:
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        """Compile a call; raise ``SqlError`` if the function is not allowed there or has a wrong number of arguments."""
+        """Compile a call; raise ``SqlError`` for a wrong number of arguments or for a function not allowed there."""
         known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} is allowed only after LATERAL VIEW")
