@@ -58,7 +58,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Limit for times in seconds that a calendar can represent."""
+"""Exclusive maximum of times in seconds that a calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:

@@ -199,7 +199,7 @@ def _checkpoint_info(blob: Blob, owner: tuple[str, int], name: str, where: Calla
 def _parse_checkpoint(
     owner: tuple[str, int], name: str, size_bytes: int, modified_at: float | None
 ) -> CheckpointInfo | None:
-    """Return the checkpoint that a name describes, or ``None``. Cached: each store lists the same objects again."""
+    """Return the checkpoint that a name describes, or ``None``. Cached, because each store lists them again."""
     said = _parse_name(name)
     if said is None:
         return None

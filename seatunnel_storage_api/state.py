@@ -58,7 +58,7 @@ class PipelineState:
 
 @frozen(kw_only=True)
 class CheckpointInfo:
-    """Metadata of a checkpoint in a listing, without reading it."""
+    """Metadata of a listed checkpoint, obtained without reading it."""
 
     job_id: str
     pipeline_id: int
@@ -101,10 +101,10 @@ class PipelineListing:
 
 @frozen(kw_only=True)
 class Manifest:
-    """Version of a job's manifest."""
+    """One version of a job's manifest."""
 
     version: int
-    """Version, from 1; the largest one is valid."""
+    """Version number, from 1. The largest version is valid."""
 
     body: bytes = field(repr=False)
     """Content, opaque to the storage."""

@@ -1,4 +1,4 @@
-"""Progress of an unbounded source for users: its table snapshot and its lag behind the log."""
+"""Progress of an unbounded source, as shown to users: its table snapshot and its lag behind the log."""
 
 from attrs import frozen
 

@@ -81,7 +81,7 @@ class Engine:
 
 
 class History(RuleBasedStateMachine):
-    """A history of starts, stores, zombies, deletions and damage, in any order."""
+    """A history of starts, stores, late stores of fenced engines, deletions and damage, in any order."""
 
     engines = Bundle[Engine]("engines")
     open_storage: Callable[[], CheckpointStorage]

@@ -212,5 +212,5 @@ def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
 def commit(
     sink: Sink, committables: Sequence[Committable], staging: WriterContext, *, may_be_committed: bool = False
 ) -> None:
-    """Commit as the driver does in this epoch."""
+    """Commit committables as the driver does in this epoch."""
     sink.commit(committables, sink_place(staging), may_be_committed=may_be_committed)

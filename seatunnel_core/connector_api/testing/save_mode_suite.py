@@ -55,7 +55,7 @@ class SinkTargets(ABC):
         return False
 
     def emptying(self) -> Mapping[str, Any] | None:
-        """Return options with a save mode that empties the target, by default ``options``; ``None`` if none do."""
+        """Return options with a save mode that empties the target, by default ``options``; ``None`` if none exist."""
         mode = self._made(self.options()).save_mode
         return self.options() if mode is not None and mode.does else None
 

@@ -1,4 +1,4 @@
-"""Progress of reading the chunks of tables, for users."""
+"""Progress of a snapshot of tables, as shown to users."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Progress of a capture for users: chunks of the snapshot, and the lag behind the end of the log."""
+"""Progress of a capture, as shown to users: chunks of the snapshot, and the lag behind the end of the log."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Observed:
 
 
 def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition | None) -> SourceProgress | None:
-    """Return the progress of the source for users; ``None`` before the first poll.
+    """Return the progress of the source, as shown to users; ``None`` before the first poll.
 
     ``oldest`` is the position from which the oldest retained checkpoint resumes, if known.
     """

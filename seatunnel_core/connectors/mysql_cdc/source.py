@@ -283,7 +283,7 @@ class MySQLCdcSource(Source):
             )
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
-        """Return the progress for users at a cursor; ``None`` before the first poll."""
+        """Return the progress at a cursor, as shown to users; ``None`` before the first poll."""
         observed = self._observed
         return None if observed is None else capture_progress(Progress.of(cursor), observed, self._oldest)
 

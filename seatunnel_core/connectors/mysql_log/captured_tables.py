@@ -49,7 +49,7 @@ class CapturedTables(Tables):
         return None
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
-        """Return True unless the statement neither changes nor names a captured table or database.
+        """Return True if the statement changes or mentions a captured table or database.
 
         MySQL logs the changed databases. For MariaDB, the session's database and all names in the statement are
         compared; a trigger or function of another database that changes a captured table cannot be detected.

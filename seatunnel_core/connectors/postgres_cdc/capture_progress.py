@@ -1,4 +1,4 @@
-"""Progress of a capture for users: chunks of the snapshot, and the lag behind the end of the log."""
+"""Progress of a capture, as shown to users: chunks of the snapshot, and the lag behind the end of the log."""
 
 from attrs import evolve, field, frozen
 
@@ -36,7 +36,7 @@ class Observed:
 
 
 def capture_progress(state: Capture, observed: Observed) -> SourceProgress:
-    """Return the progress of the source for users."""
+    """Return the progress of the source, as shown to users."""
     snapshot = None
     if observed.reads_tables:
         names = [name for name, _ in state.tables]

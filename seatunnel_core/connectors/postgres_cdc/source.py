@@ -236,7 +236,7 @@ class PostgresCdcSource(Source):
         return known.record()
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
-        """Return the progress for users at a cursor; ``None`` before the first poll."""
+        """Return the progress at a cursor, as shown to users; ``None`` before the first poll."""
         observed = self._observed
         return capture_progress(Capture.from_record(cursor), observed) if observed is not None and cursor else None
 

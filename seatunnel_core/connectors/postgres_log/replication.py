@@ -60,7 +60,7 @@ class ServerIdentity:
     """System identifier of the cluster. The promotion of a replica does not change it."""
 
     timeline: int
-    """Timeline. The promotion of a replica increases it."""
+    """Timeline ID, which increases when a replica is promoted."""
 
     flushed: Lsn
     database: str
