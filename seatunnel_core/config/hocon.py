@@ -37,7 +37,7 @@ _REPEATED = ("source", "transform", "sink")
 
 
 def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = None) -> Parsed:
-    """Parse the text of a file, or raise ``ConfigError``. Without ``folder``, ``include`` is rejected."""
+    """Parse the content of a file, or raise ``ConfigError``. Without ``folder``, ``include`` is rejected."""
     texts = Texts()
     includes = _Includes(texts, problems, folder.resolve() if folder else None)
     root = _Parser(includes.tokens(name, text), includes, ()).root()

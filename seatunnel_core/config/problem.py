@@ -82,7 +82,7 @@ class Problems:
         return tuple(problem for problem in self.found if problem.severity is Severity.WARNING)
 
     def raise_errors(self, kind: type[UsageError] = ConfigError) -> None:
-        """Raise ``kind`` with all errors, one per line; do nothing if there are none."""
+        """Raise ``kind`` with all errors, one per line, if there are any."""
         if self.errors:
             raise kind("\n".join(str(problem) for problem in self.errors))
 

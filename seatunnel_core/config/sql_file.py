@@ -37,7 +37,7 @@ _STATEMENTS = (
 
 
 def parse_sql(text: str, name: str, variables: Variables, problems: Problems) -> Block:
-    """Return the tree of a job in SQL; raise ``ConfigError`` if the text is invalid or sqlglot is not installed."""
+    """Return the tree of a job in SQL; raise ``ConfigError`` if the file is invalid or sqlglot is not installed."""
     return _Job(SqlText(text, name), variables, problems).tree()
 
 
@@ -69,7 +69,7 @@ class _Job:
         return Block((*config, *(entry for entry in sections if entry is not None)), self._text.at(0))
 
     def _config(self) -> tuple[Block, str]:
-        """Return the content of comments that start with ``config``, and the text without these comments."""
+        """Return the content of comments that start with ``config``, and the file without these comments."""
         tree = Block((), self._text.at(0))
         rest = self._text.text
         for piece in _PIECES.finditer(self._text.text):

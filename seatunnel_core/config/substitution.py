@@ -1,7 +1,7 @@
 """Resolution of a parsed HOCON file: the effective value of each key, and the values of ``${path}``.
 
 A key may have several values. The last one wins, objects are merged, and a ``${…}`` that refers to its own key returns
-the key's previous value. Values are resolved lazily, so their order in the text does not matter, and hidden values are
+the key's previous value. Values are resolved lazily, so their order in the file does not matter, and hidden values are
 never resolved.
 """
 

@@ -20,9 +20,9 @@ _LOG_EACH_S = 60.0
 
 
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Threading server with a limit on untrusted connections: those for which the handler has not called ``trust``.
+    """Threading server with a limit on untrusted connections, for which the handler has not called ``trust`` yet.
 
-    Beyond ``most_untrusted`` of them, the oldest one is closed, so that idle connections do not block others.
+    If there are more than ``most_untrusted``, the oldest one is closed, so that idle connections do not block others.
     """
 
     most_untrusted = 64

@@ -1,6 +1,6 @@
 """The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's suffix ``.sh``.
 
-Exit codes are those of ``seatunnel``: 0 for success, 1 for failure, 2 for wrong usage or configuration.
+The exit codes are the same as for ``seatunnel``: 0 for success, 1 for failure, 2 for wrong usage or configuration.
 """
 
 import argparse

@@ -39,7 +39,7 @@ class SubmittedJob:
         return cls(record.text, record.format, tuple(record.variables.items()), record.origin)
 
     def read(self, *, loads_sinks: bool = True) -> RawJob:
-        """Parse the text with the submitted variables and this process's environment; raise ``ConfigError`` if invalid.
+        """Parse the job with the submitted variables and this process's environment; raise ``ConfigError`` if invalid.
 
         The event loop of a node runs no plugins, so it sets ``loads_sinks`` to False (see ``Variables.loads_sinks``).
         """
@@ -48,10 +48,10 @@ class SubmittedJob:
         return raw
 
     def accepted(self, plugins: Plugins | None = None, *, within: AbstractContextManager[None] = NO_BOUND) -> RawJob:
-        """Parse the text in the context ``within``, and check that a cluster can accept it.
+        """Parse the job in the context ``within``, and check that a cluster can accept it.
 
         Raises:
-            ConfigError: The text cannot be parsed. Other errors, such as secret values that would be stored, are in the
+            ConfigError: The job cannot be parsed. Other errors, such as secret values that would be stored, are in the
                 problems of the result, so that the planner reports all.
         """
         with within:

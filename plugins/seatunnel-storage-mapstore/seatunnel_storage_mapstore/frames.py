@@ -9,8 +9,8 @@ A frame is the unit of writing: a group of changes, or a snapshot of all entries
     epoch             8 bytes, big endian
     number            8 bytes     of the group in its epoch; of a snapshot, the last group that it includes
     body length       8 bytes
-    CRC-32            4 bytes     of the name of the map and all before
-    SHA-256          32 bytes     of the name of the map and all before and the body
+    CRC-32            4 bytes     of the map's name and all preceding fields
+    SHA-256          32 bytes     of the map's name, all preceding fields and the body
     body
     end               1 byte      a line feed
 

@@ -30,7 +30,7 @@ _PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|valu
 
 
 class MapStorage(BlobStorage):
-    """``BlobStorage`` on maps. The objects of the maps are in the folder ``BELOW`` of ``beneath``."""
+    """``BlobStorage`` that is built on maps, which store their objects in the folder ``BELOW`` of ``beneath``."""
 
     def __init__(self, beneath: BlobStorage, *, namespace: str, max_retained: int) -> None:
         super().__init__(

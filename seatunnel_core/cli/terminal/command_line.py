@@ -11,7 +11,7 @@ _ARG_START = 45
 
 
 def hide_values(values: Collection[str]) -> None:
-    """Remove the values of ``NAME=VALUE`` arguments from this process's command line. Does nothing except on Linux.
+    """Remove the values of ``NAME=VALUE`` arguments from this process's command line. Has an effect only on Linux.
 
     The values are not replaced by placeholders, which would show their length.
     """

@@ -112,7 +112,7 @@ def status_of(error: ClientError) -> int:
 
 
 def require_deleted(answer: Mapping[str, Any]) -> None:
-    """Raise ``StorageFailureError`` if a deletion in a batch failed; the response has status 200 nevertheless."""
+    """Raise ``StorageFailureError`` if a deletion in a batch failed although the response has status 200."""
     for error in answer.get("Errors", ()):
         if error["Code"] != "NoSuchKey":  # from versitygw, if another client deletes the same key concurrently
             raise refusal(error["Code"], 0, "DeleteObjects")

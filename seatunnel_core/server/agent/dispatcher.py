@@ -200,7 +200,7 @@ class Dispatcher:
         return describe(SubmittedJob.of(job))  # the job was just submitted
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
-        """Return the last report of a job by its worker process, or ``None``."""
+        """Return the last report about a job from its worker process, or ``None``."""
         return None if self._members is None else self._members.hosted(job)
 
 

@@ -67,7 +67,7 @@ class Members:
         return link.member(now, self._timeout_s)
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
-        """Return the last report of a job by its worker process, or ``None``."""
+        """Return the last report about a job from its worker process, or ``None``."""
         link = self._links.get(job.host)
         report = None if link is None else link.report
         if job.host == self._address:

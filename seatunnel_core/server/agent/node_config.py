@@ -132,7 +132,7 @@ def node_config(
     even if ``http.enable-http`` is not set. ``folder`` contains the folder ``config``. Keys without effect are logged.
 
     Raises:
-        ConfigError: The files contain problems. The message lists those of all files.
+        ConfigError: The files contain problems. The message lists the problems of all files.
         UsageError: Options contradict each other. The message lists all of them.
     """
     files = _read_files(role, engine_file, environment, folder or Path())

@@ -42,7 +42,7 @@ Value = TypeVar("Value")
 
 @define(eq=False)
 class _Watched:
-    """A worker process with the thread that queries it and its last status."""
+    """A worker process with its last status, and with the thread that queries it."""
 
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))

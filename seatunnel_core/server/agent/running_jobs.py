@@ -13,7 +13,7 @@ from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
 LATER_S = 5.0
-"""Additional time after which the job also stops waiting, in seconds, so that its connection releases its thread."""
+"""Time after a request's timeout until the job also stops waiting, in seconds, to free the thread of the connection."""
 
 ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 

@@ -31,7 +31,7 @@ def own_host(
 ) -> str:
     """Return the host by which other members reach this node.
 
-    The first existing one is used: ``instance_host``, ``public-address``, an address that matches ``interfaces``, the
+    The first available one is used: ``instance_host``, ``public-address``, an address that matches ``interfaces``, the
     first listed member on this machine, the source address for packets to a listed member or one of ``others``,
     loopback. ``others`` are further servers that all members can reach. All addresses are ``host:port``.
     """

@@ -147,7 +147,7 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
 
 
 async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], headers: dict[str, str]) -> Any:
-    """Return a range of a file. If it is longer than a piece, only its beginning is returned, as the headers show."""
+    """Return a range of a file. If it is longer than a piece, only its beginning is returned; see the headers."""
     from starlette.responses import Response
 
     if wanted[3] is not None:

@@ -88,4 +88,4 @@ class Decisions:
     changes: tuple[Change, ...] = ()
     orders: tuple[Order, ...] = ()
     reasons: Mapping[str, str] = field(factory=dict)
-    """Reasons for waiting by job, for jobs without a worker process."""
+    """Reasons why jobs without a worker process are waiting, by job."""

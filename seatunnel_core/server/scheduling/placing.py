@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutive worker processes lost while running a job after which the job gets a dedicated process."""
+"""Number of consecutive lost worker processes after which a job gets a dedicated process."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""

@@ -130,7 +130,7 @@ class FileSystemStorage(BlobStorage):
 
 
 class ConditionalStorage(FileSystemStorage):
-    """Storage on a server that rejects a second put. The client retries requests itself, for up to a minute."""
+    """Storage on a server that rejects puts of existing keys. The client itself retries requests for up to a minute."""
 
     def __init__(self, conditional: ConditionalPut, **more: Any) -> None:
         super().__init__(backoff=Backoff(attempts=2), **more)
