@@ -40,7 +40,8 @@ class Start:
     """Start of one pipeline.
 
     It claims an epoch, lists the checkpoints, chooses one, and stores the restore point (R4a to R4e in
-    ``docs/design/checkpoint-protocol.md``). Only then it prepares, commits, sweeps, rolls back and enumerates.
+    ``docs/design/checkpoint-protocol.md``). After that, it prepares the sinks, commits and sweeps staged output, rolls
+    back if requested, and enumerates the sources.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ class Bound:
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return the first epoch and the differences of each earlier set of options, by sink with changed options."""
+        """Return the earlier options of each sink that has changed: their first epoch, and how they differ."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 

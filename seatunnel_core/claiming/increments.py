@@ -46,8 +46,8 @@ def load(storage: CheckpointStorage, name: str) -> IncrementState:
 def put(storage: CheckpointStorage, state: IncrementState) -> None:
     """Store the next version of a record, and remove old versions.
 
-    A process that was suspended for a long time might store a removed version again. So a version is valid only if it
-    is the newest one after it was stored.
+    A process that was suspended for a long time might store a version that has since been removed. Therefore, a version
+    is valid only if it is the newest one after it was stored.
 
     Raises:
         ManifestConflictError: Another process has stored a version since ``state`` was loaded.

@@ -203,7 +203,7 @@ class Metrics:
         self._recent_failures.failed(failure)
 
     def measured(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
-        """Return ``view`` with its metrics; ``progress`` is missing until the newest epoch knows it."""
+        """Return ``view`` with its metrics; ``progress`` is ``None`` before the first epoch."""
         aborted = dict(self._aborted)
         values: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
         values |= {

@@ -55,7 +55,7 @@ class PipelineMetrics(PipelineView):
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """Rate over the last minute, or since the start of this process if that is shorter, as for all rates."""
+    """Rate over the last minute, or since this process started if it started later. This applies to all rates."""
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0

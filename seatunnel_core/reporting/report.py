@@ -75,7 +75,7 @@ class PipelineView(stored_fields.Stored):
     """Code of the error in ``failure``, for ``seatunnel help CODE``, or empty."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Messages about targets that already had rows when this job added some. File names may not be valid UTF-8."""
+    """Messages about targets that contained rows before this job added rows. File names may not be valid UTF-8."""
 
     warnings: tuple[str, ...] = stored_fields.added((), loose=True)
     """Distinct warnings about rows and files while the pipeline ran, up to a maximum number."""

@@ -103,7 +103,7 @@ class Series:
         return [_rates(before, row) for before, row in itertools.pairwise(kept)]
 
     def _finest(self, since_s: float) -> list[tuple[float, ...]]:
-        """Return the points with the shortest interval that reach back to ``since_s``."""
+        """Return the points at the shortest interval for which they reach back to ``since_s``."""
         for ring in self._rings[:-1]:
             rows = ring.rows()
             if not ring.is_full or (rows and rows[0][0] <= since_s):

@@ -130,7 +130,7 @@ def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.Boole
 
 
 def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> None:
-    """Raise RowError for an absent value; with ``only_new_rows``, it is accepted in deleted and old rows."""
+    """Raise RowError for an absent value. With ``only_new_rows``, deleted and old rows may have absent values."""
     for name, mask in batch.absent.items():
         if only_new_rows and batch.kinds is not None:
             mask = pc.and_(mask, are_new(batch.kinds))

@@ -130,7 +130,7 @@ def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
 def _reread(run: Controlled, request: Mapping[str, Any]) -> Any:
     """Read the ``table`` again. Respond with its name once a checkpoint contains the request.
 
-    ``timeout_s`` limits the wait; it is not limited without this key.
+    ``timeout_s`` limits the wait, which is unlimited by default.
     """
     table = stored.text(request, "table")
     run.reread_table(table, stored.seconds(request, "timeout_s") if "timeout_s" in request else None)

@@ -246,7 +246,7 @@ class JobRun:
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop immediately. A restore then reads all rows again that no checkpoint contains, as after a crash."""
+        """Stop immediately. As after a crash, a restore then repeats all reads that no checkpoint contains."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 

@@ -296,7 +296,7 @@ class JobThreads:
         return taken
 
     def reread(self, table: str) -> "Future[None]":
-        """Request the sources that capture a table to read it again; done once checkpoints contain the requests."""
+        """Make the sources of a captured table read it again. The future ends once checkpoints contain the requests."""
         accepted: Future[None] = Future()
         self._request(lambda: request_reread(self._runs, table, accepted), "no table can be read again")
         return accepted
@@ -318,7 +318,7 @@ class JobThreads:
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and end the threads. Idempotent.
 
-        Set ``last`` if the process exits with the job: if all rows are committed, Spark is then not waited for.
+        Set ``last`` if the process exits with the job: if all rows are committed, this does not wait for Spark.
         """
         if self._closed:
             return

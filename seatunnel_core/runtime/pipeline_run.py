@@ -278,7 +278,7 @@ class PipelineRun:
         return self._metrics.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
-        """Return the current counters, or those of the previous epoch until they are restored; ``None`` at first."""
+        """Return the current counters, or those of the previous epoch until they are restored; ``None`` before both."""
         if self._epoch is None:
             return None
         progress = self._epoch.progress()

@@ -106,7 +106,7 @@ class SparkBackend:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop``, but without waiting, which takes a second. For a process that is about to exit."""
+        """Stop Spark like ``stop``, but without waiting (about a second). For a process that is about to exit."""
         if (running := self._let_go()) is not None:
             session.leave(running)
 

@@ -27,7 +27,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a new prediction of its duration, because the old one may precede any measurement."""
+        """Return the unit with a new prediction of its duration; the old one may be older than all measurements."""
         order = waiting.load
         pace = self._paces.get(order.chain)
         if pace is None or (waiting.measured and order.chain.source.waits is not None):

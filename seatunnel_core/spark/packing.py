@@ -129,7 +129,7 @@ class Candidate(Generic[T]):
 
 
 def longest_batch_ms(interval_ms: int | None) -> float:
-    """Return the maximum duration of a batch in a job with a checkpoint every ``interval_ms``, or without any.
+    """Return the maximum duration of a batch for this checkpoint interval; ``None`` means no interval.
 
     Tasks that cannot reach the driver deliver their results when the batch ends, and a checkpoint only commits results
     that have arrived.

@@ -219,7 +219,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """Return the dependency of an expression on more than its row; empty if none, or only random numbers."""
+    """Return the part of an expression that depends on more than its row, except random numbers; empty if none."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"

@@ -40,7 +40,7 @@ def sql_function(result: _Result, *, nulls: bool = False) -> Callable[[_Called],
 
     Args:
         result: SeaTunnel's name of the result type, or a function that returns it for the argument types.
-        nulls: True to call the function even if an argument is null (``None``). Otherwise, the result is then null.
+        nulls: True to call the function even if an argument is null (``None``). By default, the result is then null.
     """
 
     def declare(called: _Called) -> _Called:
