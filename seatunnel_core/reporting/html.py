@@ -1,6 +1,6 @@
 """HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
 
-Only this module escapes the text of a job (names, states, errors). Notebooks are told not to render it as formulas.
+Only this module escapes the text of a job (names, states, errors). It keeps notebooks from rendering text as formulas.
 """
 
 import html
