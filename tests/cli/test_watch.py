@@ -107,7 +107,7 @@ def test_the_first_interrupt_stops_cleanly(signal_sent: Callable[[], None]) -> N
     with counted_interrupts() as interrupts:
         assert watch(job, display, interrupts) is REPORT
     assert job.calls == ["stop"]
-    assert "last checkpoint" in display.said[0]
+    assert "final checkpoint" in display.said[0]
 
 
 def test_the_second_one_stops_at_once() -> None:
