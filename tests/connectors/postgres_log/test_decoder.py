@@ -266,7 +266,7 @@ BROKEN: list[tuple[str, bytes, str]] = [
     (
         "marker",
         of.data(b"D" + T.to_bytes(4, "big") + b"N" + of.row(["1", None, None])),
-        "of the kind 'D' starts with 'N'",
+        "of the kind 'D' starts with the unexpected byte 'N'",
     ),
     ("no new row", of.data(b"U" + T.to_bytes(4, "big") + b"O" + of.row(["1", "a", "b"])), "without its new row"),
     ("integer", of.insert(T, ["1x", None, None]), r"shop.t, column id \(bigint\)"),
