@@ -9,7 +9,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from seatunnel_core import stored
 from seatunnel_core.errors import SeaTunnelError
@@ -49,11 +49,10 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # output of plugins must not mix with the response
     with answer_to:
         if "--stay" not in sys.argv[1:]:
-            answer_to.write(_answer(sys.stdin.buffer.read()))
+            _send(answer_to, _answer(sys.stdin.buffer.read()))
             return
         while line := _next_line():
-            answer_to.write(_answer(line) + b"\n")
-            answer_to.flush()
+            _send(answer_to, _answer(line) + b"\n")
 
 
 def _answer(request: bytes) -> bytes:
@@ -62,6 +61,15 @@ def _answer(request: bytes) -> bytes:
     answer = json.dumps(answered(asked)).encode()
     signal.alarm(0)
     return answer
+
+
+def _send(answer_to: BinaryIO, answer: bytes) -> None:
+    """Write a response. If the agent that reads it was killed, end the process without a traceback in the log."""
+    try:
+        answer_to.write(answer)
+        answer_to.flush()
+    except BrokenPipeError:
+        os._exit(1)
 
 
 def _next_line() -> bytes:

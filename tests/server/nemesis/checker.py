@@ -146,7 +146,7 @@ def _logs(ground: Ground, clients: Clients) -> Iterator[str]:
     for member, log in zip(ground.members, logs, strict=True):
         ends.update(job_id for job_id, _ in ENDED.findall(log))
         if "Traceback (most recent call last)" in log:
-            yield f"the agent {member.node.address} logged a traceback: {log.partition('Traceback')[2][-600:]}"
+            yield f"the agent {member.node.address} logged a traceback: {log.partition('Traceback')[2][:1_500]}"
     yield from led_twice(logs)
     for job_id, count in ends.items():
         lives = 1 + len({call.began for call in clients.history.of(job_id, "resume")})
