@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @define
 class Findings:
-    """Collector of errors that are raised in the context ``part``; ``raise_all`` raises them as one."""
+    """Collects errors that are raised in the context ``part``; ``raise_all`` raises them as one error."""
 
     kind: type[SeaTunnelError] = UsageError
     """Class of the error that ``raise_all`` raises, unless all errors are of the same subclass."""

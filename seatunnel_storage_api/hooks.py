@@ -14,7 +14,7 @@ hookimpl = pluggy.HookimplMarker("seatunnel")
 
 
 class Hooks:
-    """Hooks of plugins; each plugin implements one of them."""
+    """Hooks for plugins; each plugin implements one hook."""
 
     @hookspec(firstresult=True)
     def seatunnel_checkpoint_storage(self) -> "CheckpointStorageFactory":

@@ -141,7 +141,7 @@ def holdings_despite_refusals(
     names: Callable[[], Iterable[str]],
     locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """Return the holdings of one job or all jobs; a job folder without read permission is a single unreadable holding.
+    """Return the holdings of one job or all jobs; a job folder that may not be read is a single unreadable holding.
 
     Args:
         holdings_of: Function that lists one job, or all jobs for ``None``; raises ``StorageAccessError`` if access is

@@ -1,4 +1,4 @@
-"""Classification of a pipeline's checkpoints as live or orphaned, by pure functions.
+"""Pure functions that classify a pipeline's checkpoints as live or orphaned.
 
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint contains the base of its epoch. So the names alone define the pipeline's history: the latest checkpoint, the

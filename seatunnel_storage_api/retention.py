@@ -1,4 +1,4 @@
-"""Selection of the objects that expire after a checkpoint was stored, from a single listing, by pure functions."""
+"""Pure functions that select the objects that expire after a checkpoint was stored, from a single listing."""
 
 from collections.abc import Sequence
 

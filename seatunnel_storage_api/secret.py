@@ -43,7 +43,7 @@ _NAMES_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
-"""Pattern of a name that precedes a secret, as in ``password=x`` and ``"token": "x"``."""
+"""Pattern of a name that precedes a secret, for example in ``password=x`` and ``"token": "x"``."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
@@ -142,7 +142,7 @@ def begins_reference(text: str) -> bool:
 
 
 def refers(value: str) -> bool:
-    """Return True if a string refers to a file or a secret store, provided that a secret is allowed there."""
+    """Return True if a string is a reference to a file or secret store. Callers check that it is allowed there."""
     return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
 
 

@@ -82,7 +82,7 @@ class CheckpointStorage(ABC):
     @property
     @abstractmethod
     def prune_failures(self) -> Mapping[tuple[str, int], Exception]:
-        """Errors of the last expiry, by (job ID, pipeline ID). A successful expiry removes the pipeline's entry."""
+        """Errors of the last expiry, keyed by (job ID, pipeline ID). A successful expiry removes the entry."""
 
     @abstractmethod
     def delete_checkpoints(self, job_id: str, pipeline_id: int, refs: Iterable[CheckpointRef]) -> None:
@@ -117,7 +117,7 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
-        """Return the results of ``scan`` for all pipelines of a job, by pipeline ID; empty for an unknown job."""
+        """Return the results of ``scan`` for all pipelines of a job, keyed by pipeline ID; empty for an unknown job."""
 
     @abstractmethod
     def load(self, info: CheckpointInfo) -> PipelineState | None:
@@ -129,7 +129,7 @@ class CheckpointStorage(ABC):
         """
 
     def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
-        """Return all checkpoints of a pipeline, including orphaned ones, by (epoch, ID); see ``lineage.live``."""
+        """Return all checkpoints of a pipeline, even orphaned ones, sorted by (epoch, ID); see ``lineage.live``."""
         return self.scan(job_id, pipeline_id).checkpoints
 
     def get_checkpoint(
@@ -183,7 +183,7 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """Return the latest checkpoint of each pipeline, by pipeline ID; raise as ``get_latest_checkpoint``."""
+        """Return the latest checkpoint of each pipeline, keyed by pipeline ID; raise as ``get_latest_checkpoint``."""
         states = (self.get_latest_checkpoint(job_id, pipeline) for pipeline in sorted(self.scan_job(job_id)))
         return tuple(state for state in states if state is not None)
 
@@ -363,7 +363,7 @@ class CheckpointStorageFactory(ABC):
         """
 
     def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the keys without effect, each with a sentence that explains it and contains no value.
+        """Return the keys that have no effect, each with a sentence that explains this and contains no value.
 
         Makes no connection. The default is empty; a plugin without this method warns about such keys in ``create``.
 

@@ -59,7 +59,7 @@ class Job:
         """Add a source and return its rows.
 
         Args:
-            identifier: The plugin's name, as in job files: ``"LocalFile"``. Or a function with ``@st.source``.
+            identifier: The plugin's name in job files, for example ``"LocalFile"``, or a function with ``@st.source``.
             options: Options by name, for names that are not Python identifiers, such as ``{"row.num": 10}``.
             name: The node's name in messages and checkpoints; generated if empty. Name the nodes of a job that will be
                 restored after nodes were added or removed.

@@ -90,10 +90,10 @@ class PrepareSinks(Command):
     """Names of the sinks with a save mode that has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """Newest epoch in which each sink prepared its target, by sink name. Sinks with an unknown epoch are missing."""
+    """Newest epoch in which a sink prepared its target, keyed by sink name. Sinks with an unknown epoch are missing."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
-    """Tables to which a sink has published rows, with their identities, by sink name."""
+    """Tables to which a sink has published rows, with their identities, keyed by sink name."""
 
 
 @frozen(kw_only=True)

@@ -141,7 +141,7 @@ class UnitFinished(Event):
     bytes_read: int
     rows_skipped: int
     committables: dict[str, Committable]
-    """Staged output of the unit by sink; a sink without rows may be absent."""
+    """Staged output of the unit by sink; a sink that received no rows may be absent."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
     """Facts that the split readers reported to the source, in order (R17)."""

@@ -1,4 +1,4 @@
-"""Handling of a standard output that cannot be written: a closed pipe, as in ``| head``, or a full disk."""
+"""Handling of write errors on standard output: a closed pipe (for example with ``| head``) or a full disk."""
 
 import errno
 import os

@@ -144,7 +144,7 @@ class JobProgressLine:
     """Progress of a job in a cluster, from responses to ``job-info``.
 
     Args:
-        show: Function that displays a line or pipelines and replaces the previous ones; ``None`` without a terminal.
+        show: Function that replaces the displayed line or pipelines by new ones; ``None`` if there is no terminal.
         write: Function that writes a permanent line.
         clock: Monotonic clock, in seconds.
     """

@@ -125,7 +125,7 @@ class JsonDisplay(Display):
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """Yield the display for these options and this standard output, and send log records to it."""
+    """Yield the display for these options and this standard output. Log records are sent to the display."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":
@@ -148,7 +148,7 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 class _StandardOutput:
     """Writer of lines to standard output.
 
-    If the reader of a pipe disconnects, as in ``| head``, or the disk is full, the job continues. A full disk is
+    If the reader of a pipe (for example ``| head``) disconnects or the disk is full, the job continues. A full disk is
     reported once.
     """
 

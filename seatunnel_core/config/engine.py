@@ -244,7 +244,7 @@ def override_storage(engine: EngineConfig, written: Value | None, problems: Prob
 
 
 def _check_plugin_config(kind: str, written: Block, problems: Problems) -> frozenset[str]:
-    """Report an invalid namespace and keys without effect; return the latter."""
+    """Report an invalid namespace, and keys that have no effect; return the latter."""
     found = _dotted(written, "")
     texts = {key: value.text for key, value, _ in found if isinstance(value, Scalar) and value.value is not None}
     idle = _idle_keys(kind, texts)
@@ -257,7 +257,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes on keys without effect. A plugin that cannot be loaded is reported when it is used."""
+    """Return the plugin's notes on ineffective keys. A plugin that cannot be loaded is reported when it is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:

@@ -253,7 +253,7 @@ class KeptValues:
 
     folder: Path
     problems: Problems = field(repr=False)
-    """Collector of errors in the files, and of a warning if other users can read a file that is used."""
+    """Collects errors in the files, and a warning if other users can read a file that is used."""
 
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 

@@ -57,7 +57,7 @@ class Increment:
     """Request parameter that passes the first value to the service; ``None`` to request everything."""
 
     skips_nulls: bool = False
-    """True to skip rows that are null in the cursor column; if False, such rows make the job fail at its start."""
+    """True to skip rows that are null in the cursor column; if False, such rows make the job fail on startup."""
 
     @property
     def lag_ms(self) -> int:

@@ -68,7 +68,7 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
 
 class DeadlineReader(io.RawIOBase):
-    """Reader of a connection with a deadline for the whole request."""
+    """Reader for a connection, with a deadline for the whole request."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection

@@ -217,7 +217,7 @@ class _TimedSocket:
 
 
 class _Received(io.RawIOBase):
-    """Reader of a socket with a deadline."""
+    """Reader for a socket, with a deadline."""
 
     def __init__(self, limited: Callable[[], object], received: io.RawIOBase) -> None:
         self._limited = limited

@@ -26,7 +26,7 @@ class RestAddress:
     user: str = ""
     password: str = field(default="", repr=False)
     context_path: str = ""
-    """Prefix of all paths, as in ``http.context-path``; empty, or starts with ``/``."""
+    """Prefix of all paths (``http.context-path``); empty, or starts with ``/``."""
 
     https: bool = False
     ca_file: Path | None = None

@@ -100,7 +100,7 @@ class _Copy:
     attachments: set[str] = field(factory=set)
     left_behind: list[str] = field(factory=list)
     claimed: dict[int, int] = field(factory=dict)
-    """Newest epoch that was claimed at the destination, by pipeline."""
+    """Newest epoch that was claimed at the destination, keyed by pipeline."""
 
     def run(self) -> Copied:
         was_there = self._is_there()

@@ -178,7 +178,7 @@ class JobSurvey:
         return self.pipelines[number]
 
     def seats(self, kind: Kind, pipeline: int) -> dict[str, Seat]:
-        """Return the vertices of a kind that the manifest assigns to a pipeline, by name."""
+        """Return the vertices of a kind that the manifest assigns to a pipeline, keyed by name."""
         seats = self.manifest.seats if self.manifest is not None else {}
         return {name: seat for name, seat in seats.items() if seat.kind is kind and seat.pipeline == pipeline}
 

@@ -181,7 +181,7 @@ def _all_schemas(
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:
-    """Return a title with indented lines; nothing without lines."""
+    """Return a title with indented lines; nothing if there are no lines."""
     below = [f"  {line}" for line in lines]
     return [title, *below] if below else []
 

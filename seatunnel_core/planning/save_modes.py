@@ -11,7 +11,7 @@ from seatunnel_core.planning.plan import PlannedJob
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return the sinks that must not apply their pending save modes, by pipeline.
+    """Return the sinks that must not apply their pending save modes, keyed by pipeline.
 
     Another sink of the job wrote to their target in an earlier process, according to the previous manifest ``stored``.
     ``states_of`` returns the latest states of a pipeline: ``None`` if there are none, and a message if they are damaged
@@ -30,7 +30,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """Return the pipelines and sinks that have a save mode with an effect, by its target."""
+    """Return the pipelines and sinks whose save mode has an effect, keyed by the save mode's target."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:

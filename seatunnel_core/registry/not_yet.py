@@ -16,7 +16,7 @@ PLANNED_OPTIONS = {
         "java-parity`"
     ),
 }
-"""Notes on unsupported SeaTunnel options, by prefix of the option."""
+"""Notes on unsupported SeaTunnel options, keyed by option prefix."""
 
 
 @frozen(kw_only=True)

@@ -69,7 +69,7 @@ class Flow:
         return round(grown / seconds, 3) if seconds > 0 else 0.0
 
     def measured(self, progress: PipelineProgress | Moved) -> dict[str, Any]:
-        """Return the totals and the recent rates, by the names of the fields of metrics."""
+        """Return the totals and the recent rates, keyed by the field names of the metrics."""
         moved = self.seen(progress)
         rates = {f"{name}_per_second": self.per_second(name) for name in _RATES}
         return {**{name: getattr(moved, name) for name in _MOVED}, **rates}

@@ -109,7 +109,7 @@ def metrics_html(metrics: "JobMetrics") -> str:
 
 
 def progress_html(progress: "JobProgress") -> str:
-    """Return the current state of a job, without rates."""
+    """Return the current state of a job; rates are not included."""
     rows = [_cells(view, "") for view in shown_pipelines(progress.pipelines)]
     return section(
         f"Job {progress.name} ({progress.job_id})",

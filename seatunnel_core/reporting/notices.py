@@ -13,7 +13,7 @@ PIPELINE_LOG = "seatunnel.pipeline"
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """Logger that adds ``job``, ``pipeline`` and ``checkpoint`` (``None`` without one) to its records."""
+    """Logger that adds ``job``, ``pipeline`` and ``checkpoint`` (which may be ``None``) to its records."""
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
         fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}

@@ -286,7 +286,7 @@ _TOTALLED = tuple(family for family in FAMILIES if family.name.startswith(("Sour
 
 
 def totals(job: JobMetrics) -> dict[str, float]:
-    """Return the sums over all pipelines, by the names of SeaTunnel's own API."""
+    """Return the sums over all pipelines, keyed by their names in SeaTunnel's API."""
     sums: dict[str, float] = {each.name: 0 for each in _TOTALLED}
     for pipeline in job.pipelines:
         for family in _TOTALLED:

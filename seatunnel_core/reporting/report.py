@@ -84,7 +84,7 @@ class PipelineView(stored_fields.Stored):
     """Committed rows of each table over all sinks; empty for pipelines with a single table."""
 
     sources: Mapping[str, SourceProgress] = stored_fields.added(factory=dict, omitted=True)
-    """Progress of each source that reads a log, by name."""
+    """Progress of the sources that read a log, keyed by source name."""
 
     def __repr__(self) -> str:
         figures = f"{pick(self.rows_read, 'row')} read, {count(self.rows_committed)} committed"

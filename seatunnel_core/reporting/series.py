@@ -126,7 +126,7 @@ class JobSeries:
         self._by_pipeline: dict[int, Series] = {}
 
     def add(self, at: float, points: Mapping[int, Point]) -> None:
-        """Add a point for each pipeline, by pipeline number."""
+        """Add points, keyed by pipeline number."""
         self._sum.add(at, sum(points.values(), Point()))
         if len(points) > 1:
             for number in sorted(points)[:MOST_PIPELINES]:

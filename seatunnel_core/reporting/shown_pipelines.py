@@ -13,7 +13,7 @@ MOST_LINES = 50
 
 
 def shown_pipelines(pipelines: Sequence[View]) -> list[View]:
-    """Return the pipelines to display individually, by ID: all failed ones, and others up to the limit."""
+    """Return the pipelines to display individually, sorted by ID: all failed ones, and others up to the limit."""
     if len(pipelines) <= MOST_LINES:
         return list(pipelines)
     failed = [view for view in pipelines if view.failure]

@@ -1,7 +1,7 @@
 """OpenTelemetry spans for checkpoints and work units. Without the library, no spans are recorded.
 
 The tracer provider of the application determines the destination of spans. Worker processes of a cluster, which have no
-application, send them by OTLP if ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
+application, send them over OTLP if ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
 """
 
 import logging

@@ -63,7 +63,7 @@ _DIGITS = 10
 
 @frozen(kw_only=True)
 class OriginColumns:
-    """Times and positions of the changes of rows, by column. All are null for rows read from a table."""
+    """Times and positions at which rows changed, keyed by column. All are null for rows read from a table."""
 
     times: pa.Int64Array = field(repr=False)
     commits: pa.Array = field(repr=False)

@@ -21,7 +21,7 @@ _LEAST, _MOST = 1e-4, 1e10
 """Range in which Python and Arrow format floating-point numbers equally, without an exponent, except integers."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: 1e15}
-"""Limit below which integers keep all digits, by the number of bits of the floating-point type."""
+"""Limit below which integers keep all digits, keyed by the size of the floating-point type in bits."""
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
@@ -70,12 +70,12 @@ class _Object:
         self._between[-1] += text
 
     def add(self, texts: pa.Array) -> None:
-        """Add a string for each row, without nulls."""
+        """Add an array with one string per row; it must not contain nulls."""
         self._columns.append(texts)
         self._between.append("")
 
     def add_fields(self, array: pa.Array) -> None:
-        """Add an array of rows without nulls, as objects."""
+        """Add an array of structs as objects; it must not contain nulls."""
         for number, column in enumerate(array.type):
             self.write(_name(column, number))
             self.add_value(array.field(number))
@@ -188,7 +188,7 @@ def _mask(bits: NDArray[Any]) -> pa.Array:
 
 
 def _bits(array: pa.Array) -> NDArray[Any]:
-    """Return booleans without nulls as a NumPy array."""
+    """Return booleans as a NumPy array; they must not contain nulls."""
     return np.frombuffer(array.cast(pa.uint8()).buffers()[1], np.uint8)[: len(array)].astype(bool)
 
 

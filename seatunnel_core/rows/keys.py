@@ -27,7 +27,7 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def primary_key_name(block: Any) -> str | None:
-    """Return the name of the primary key in ``primaryKey``; ``None`` without a name."""
+    """Return the name of the primary key in ``primaryKey``, or ``None`` if it has no name."""
     name = block.get("name") if isinstance(block, Mapping) else None
     return None if name is None else str(name)
 

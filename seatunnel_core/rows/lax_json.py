@@ -33,7 +33,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]")}
-"""Patterns for unquoted words, by the characters that end such a word."""
+"""Patterns for unquoted words, keyed by the characters that end the word."""
 
 
 class _Reader:

@@ -100,7 +100,7 @@ class Nesting:
         return tuple(found)
 
     def batches(self, batch: Batch) -> Iterator[Batch]:
-        """Yield the rows of a batch and of its child tables, except tables without rows."""
+        """Yield the rows of a batch and of its child tables, except for empty tables."""
         if self == Nesting():
             yield batch
             return

@@ -31,7 +31,7 @@ class Column:
     """``columnScale``: decimal places of a float or double, or the dimension of a vector."""
 
     default: Any = None
-    """``defaultValue`` in its original notation; ``None`` without one."""
+    """``defaultValue`` in its original notation; ``None`` if it is not set."""
 
     may_lack: bool = False
     """True if ``defaultValue`` declares that a missing column is null."""

@@ -95,7 +95,7 @@ _OTHER_SPELLINGS = {
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
     """Return the Arrow type of a declaration: a string such as ``map<string, int>``, or a nested object for a row.
 
-    ``dimensions`` are default dimensions of vectors, by type name.
+    ``dimensions`` are default dimensions of vectors, keyed by type name.
 
     Raises:
         ValueError: The declaration is invalid; the message contains the invalid part and a suggestion.

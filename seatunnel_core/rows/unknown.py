@@ -173,7 +173,7 @@ def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def first_value(values: pa.Array) -> int | None:
-    """Return the index of the first value that is not null, an empty object or an empty list; ``None`` without one."""
+    """Return the index of the first value that is not null, an empty object or an empty list, or ``None``."""
     found = min(_with_value(values), default=None)
     return None if found is None else int(found)
 

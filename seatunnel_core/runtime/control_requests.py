@@ -62,7 +62,7 @@ class Controlled(Shown, Protocol):
 
 
 def answers(run: Controlled) -> Mapping[str, Verb]:
-    """Return the request handlers of a job, by request name."""
+    """Return the request handlers of a job, keyed by request name."""
     return {
         "status": partial(_status, run),
         "metrics": partial(_metrics, run),
@@ -105,7 +105,7 @@ def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _checkpoints(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return the last checkpoints as ``RecentCheckpoint``, by pipeline number, oldest first."""
+    """Return the last checkpoints as ``RecentCheckpoint`` records, keyed by pipeline number, oldest first."""
     return {str(number): [each.record() for each in found] for number, found in run.recent_checkpoints().items()}
 
 

@@ -199,14 +199,14 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints, by pipeline and from oldest to latest."""
+        """Return all stored checkpoints, sorted by pipeline and then from oldest to latest."""
         if self._storage is None:
             raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
         listings = self._storage.scan_job(self.job_id)
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
 
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
-        """Return the last checkpoints of this process, completed or aborted, by pipeline and oldest first."""
+        """Return the last checkpoints of this process, completed or aborted, keyed by pipeline, oldest first."""
         return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:

@@ -278,7 +278,7 @@ class JobThreads:
         return tuple(run.metrics() for run in tuple(self._runs))
 
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
-        """Return the last checkpoints of each pipeline, by pipeline number."""
+        """Return the last checkpoints, keyed by pipeline number."""
         return {run.view().id: run.recent_checkpoints() for run in tuple(self._runs)}
 
     def stop(self) -> None:

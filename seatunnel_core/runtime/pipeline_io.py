@@ -138,7 +138,7 @@ class PipelineIO:
         return state.ref if state is not None else None
 
     def _retained(self) -> Sequence[int]:
-        """Return the IDs of the stored checkpoints that will expire, without savepoints and their checkpoints."""
+        """Return the IDs of the stored checkpoints that will expire, except savepoints and their checkpoints."""
         infos = self.storage.list_checkpoints(self.job_id, self.planned.id)
         return [info.checkpoint_id for info in retention.counted(infos)]
 
@@ -197,7 +197,7 @@ class PipelineIO:
             self.planned.sink(name).sink.show(texts)
 
     def published(self, epoch: int) -> Mapping[str, frozenset[str]]:
-        """Return the IDs of the committables that are published according to the targets, by sink (R10)."""
+        """Return the IDs of the committables that are published according to the targets, keyed by sink (R10)."""
         return {
             sink.name: frozenset(
                 sink.sink.published(

@@ -55,7 +55,7 @@ class Rereads:
     """Requests in the state of their source, and in no checkpoint yet."""
 
     _triggered: dict[int, list[Reread]] = field(factory=dict, init=False)
-    """Requests that a triggered checkpoint contains, by the ID of the first such checkpoint."""
+    """Requests that a triggered checkpoint contains, keyed by the ID of the first such checkpoint."""
 
     _closed: str = field(default="", init=False)
     """Reason why requests are rejected; empty while they are accepted."""

@@ -40,10 +40,10 @@ class UnitRuns:
     """Attempts that wait for Spark."""
 
     _on_spark: dict[tuple[str, AttemptId], int] = field(factory=dict, init=False)
-    """Time of submission in milliseconds, by task and attempt on Spark."""
+    """Submission time in milliseconds, keyed by Spark task and attempt."""
 
     _counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = field(factory=dict, init=False)
-    """Progress of running units that was already counted, by task and attempt."""
+    """Progress of running units that was already counted, keyed by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
         """Add the operator chains of tasks, by task."""

@@ -165,7 +165,7 @@ def _notes() -> Path:
 
 
 def _running_nodes(cluster: str | None) -> dict[int, str]:
-    """Return the addresses of this user's nodes on this machine, by process id."""
+    """Return the addresses of this user's nodes on this machine, keyed by process ID."""
     found: dict[int, str] = {}
     for path in sorted(_notes().glob("*.json")):
         try:

@@ -39,7 +39,7 @@ class MemberReport(Stored):
     """Attributes of the member, for the tag filters of jobs."""
 
     workers: Mapping[str, int] = field(factory=dict)
-    """Slots of the worker nodes that this member uses, by address; empty if it runs tasks itself."""
+    """Slots of the worker nodes that this member uses, keyed by address; empty if it runs tasks itself."""
 
     moves_rows: bool = added(True)
     """True if this member runs tasks itself, because its role is not just ``master``."""

@@ -54,4 +54,4 @@ async def node_threads(agent: NodeAgent) -> list[dict[str, Any]]:
 
 
 OWN: Mapping[str, Callable[[NodeAgent], Awaitable[Any]]] = {"details": node_details, "threads": node_threads}
-"""Functions that return information about this node, by request name."""
+"""Functions that return information about this node, keyed by request name."""

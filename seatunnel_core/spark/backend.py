@@ -191,7 +191,7 @@ class SparkBackend:
         return [result for _, result in found]
 
     def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
-        """Run a Spark job with a single task, which requests each unit from ``listener`` and reports each result to it.
+        """Run a Spark job with a single task, which requests units from ``listener`` and reports their results.
 
         Return the results that could not be reported, with the indexes of their work items. The exceptions are those of
         ``run``. If the task writes directly, they are raised only after it has ended or its executor was declared lost.

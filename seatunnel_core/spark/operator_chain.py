@@ -221,7 +221,7 @@ def build_chain(
 
 
 def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findings: Findings) -> list[Target]:
-    """Return the targets that rows reach, with their input schemas. Report targets that cannot write them."""
+    """Return the targets that receive rows, with their input schemas. Report targets that cannot write these rows."""
     reached: list[Target] = []
     for target in targets:
         with findings.part():

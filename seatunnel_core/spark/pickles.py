@@ -57,7 +57,7 @@ class Pickles:
         """Pickle a chain, source or sink for the tasks.
 
         On a cluster, this also ensures that tasks can import its code and the modules that its plugins declare. If
-        ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
+        ``thing`` is a chain from which plugins were removed, ``whole`` is the complete chain.
         """
         from pyspark import cloudpickle
 

@@ -256,7 +256,7 @@ class ReportChannel:
         return self._answer(self._send({"ended": ended})) == _YES
 
     def progress(self, work: Mapping[int, Mapping[str, VertexWork]]) -> None:
-        """Report the progress of running items to the driver, by number and vertex."""
+        """Report the progress of running items to the driver; ``work`` is keyed by item number and vertex."""
         said = [
             {"number": number, "vertices": {name: one.record() for name, one in vertices.items()}}
             for number, vertices in work.items()

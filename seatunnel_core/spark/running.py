@@ -46,7 +46,7 @@ class Order:
         return self.chain.job_id, self.chain.pipeline_id
 
     def failed(self, failure: Failure) -> UnitResult:
-        """Return the unit's result without rows for a failure."""
+        """Return a failed result for the unit; it has no rows."""
         return UnitResult(
             job_id=self.chain.job_id,
             pipeline_id=self.chain.pipeline_id,
@@ -56,7 +56,7 @@ class Order:
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
-        """Return the failure of a unit with a lost Spark task."""
+        """Return the failure of a unit after its Spark task was lost."""
         unit = f"source {self.chain.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:

@@ -49,7 +49,7 @@ def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged
 
 
 def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
-    """Return the values that the sinks of a unit display, by sink."""
+    """Return the values that the sinks of a unit display, keyed by sink."""
     return {name: one.shown for name, one in staged.items() if one.shown}
 
 

@@ -67,7 +67,7 @@ class TaskBatch:
 
     works: tuple[Work, ...]
     carriers: Mapping[str, Any] = field(repr=False)
-    """Pickled objects that the work items need, by key. A large pickle is a Spark broadcast."""
+    """Pickled objects that the work items need, under their keys. A large pickle is a Spark broadcast."""
 
     reader_threads: Mapping[str, int] = field(factory=dict)
     """Number of reader threads by key of the chain. If empty, the items run one after the other."""

@@ -19,10 +19,10 @@ class Retraction:
 
     base_epoch: int
     next_units: Mapping[int, int]
-    """First unit number that the base had not assigned, by source ordinal."""
+    """First unit number that the base had not assigned, keyed by source ordinal."""
 
     in_flight: Mapping[int, frozenset[int]]
-    """Numbers of the units that run again, by source ordinal."""
+    """Numbers of the units that run again, keyed by source ordinal."""
 
     named: frozenset[str] = field(repr=False)
     """IDs of the committables in the base."""

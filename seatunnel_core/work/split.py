@@ -13,7 +13,7 @@ class Split(Stored):
     """A part of a source with a fixed start and end; reading it again returns the same rows."""
 
     index: int
-    """Index in the enumeration of the source, from 0, without gaps."""
+    """Index in the enumeration of the source, starting at 0 and contiguous."""
 
     weight_bytes: int
     """Number of bytes to read, if known. It affects only the size of work units."""

@@ -31,7 +31,7 @@ class Oracle:
 
     kept: dict[Key, PipelineState] = Factory(dict)
     base_of: dict[int, Key | None] = Factory(dict)
-    """Base of each epoch, from the engine that claimed it."""
+    """Base of each epoch: the latest checkpoint when an engine claimed the epoch."""
 
     newest_epoch: int = 0
 

@@ -133,7 +133,7 @@ class Observer:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the outcome in a test's report."""
+        """Add the outcome of a test to the promise report of its storage."""
         storage, version = getattr(report, _ATTACHED, ("", ""))
         if storage and (report.when == "call" or not report.passed):
             verdicts = self._report.of(storage)

@@ -1,4 +1,4 @@
-"""Match the vertex states in a checkpoint with the vertices of a job, by name."""
+"""Match the vertex states in a checkpoint by name with the vertices of a job."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Compare the vertices of the job with the stored states, by titles such as ``source flights``."""
+    """Compare the vertices of the job with the stored states. Vertices have titles such as ``source flights``."""
     return Comparison.of(
         _titles(states.sources, states.sinks),
         _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),

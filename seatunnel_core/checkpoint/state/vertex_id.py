@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """Kind of a vertex, and the name of its source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
+    """Kind of a vertex, and the name of its source or sink. ``str`` returns for example ``"task NAME"``."""
 
     kind: VertexKind
     name: str

@@ -120,7 +120,7 @@ class VertexStates:
     tasks: Mapping[str, TaskState] = field(factory=dict)
     sinks: Mapping[str, SinkState] = field(factory=dict)
     retracting: CheckpointRef | None = None
-    """Checkpoint to roll back to; ``None`` without a rollback. It stays set until the first checkpoint after the
+    """Checkpoint to roll back to; ``None`` if nothing is rolled back. It stays set until the first checkpoint after the
     restore point is stored, because the rollback may be incomplete until then (R10).
     """
 

@@ -203,7 +203,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
-    """Return a provider that uses boto3's own providers with these names, or all of them without names."""
+    """Return a provider that uses boto3's own providers with these names, or all of them if no names are given."""
 
     def ask(_: Mapping[str, str]) -> Credentials | None:
         chain = new_session().get_component("credential_provider")

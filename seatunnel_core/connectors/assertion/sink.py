@@ -60,7 +60,7 @@ class AssertSink(Sink, SupportsConclude):
         check_each(lambda rules: rules.check_schema(schema), concerned, RuleError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Record the tables of a source, because ``conclude`` also checks tables without rows."""
+        """Record the tables of a source, because ``conclude`` also checks tables that received no rows."""
         self._came.append(frozenset(schema.table for schema in schemas))
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
@@ -87,7 +87,7 @@ class AssertSink(Sink, SupportsConclude):
                     rule.check(rows, table)
 
     def _counted(self, rules: TableRules, rows: int, table_rows: Mapping[str, int]) -> Mapping[str | None, int]:
-        """Return the row counts that rules apply to, by table; ``None`` stands for all tables together.
+        """Return the row counts to which rules apply, keyed by table; ``None`` stands for all tables together.
 
         As in SeaTunnel, rules without a table apply to each table of a single source, but to the total number of rows
         with several sources.

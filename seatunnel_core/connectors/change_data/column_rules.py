@@ -66,10 +66,10 @@ class ColumnRules:
     """Selected and masked columns of all tables. As in Debezium, a full column name contains the path of the table."""
 
     listed: tuple[tuple[TablePath, frozenset[str]], ...] = ()
-    """Selected columns of single tables, by the table's path or the end of its path."""
+    """Selected columns of individual tables, keyed by the table's path or the end of its path."""
 
     filters: tuple[tuple[TablePath, RowFilter], ...] = ()
-    """Row filters of single tables, by the table's path or the end of its path."""
+    """Row filters for individual tables, keyed by the table's path or the end of its path."""
 
     included: tuple[re.Pattern[str], ...] = ()
     """Patterns for full names of selected columns; empty to select all."""

@@ -1,4 +1,4 @@
-"""Columns of captured tables in Debezium's messages, by the column types of the databases.
+"""Conversion of the columns of captured tables to columns of Debezium messages, depending on their database types.
 
 The Arrow type of a column determines its representation in messages, which is Debezium's default. The field metadata
 contains the name of Debezium's logical type.

@@ -21,10 +21,10 @@ class Emission:
 
     rules: ColumnRules = EVERY_COLUMN
     messages: Messages | None = None
-    """Encoder of Debezium messages; ``None`` to emit rows."""
+    """Encoder for Debezium messages; ``None`` to emit rows."""
 
     notes: tuple[str, ...] = field(default=(), repr=False)
-    """Notes for users about properties without effect."""
+    """Notes for users about properties that have no effect."""
 
     @classmethod
     def of(cls, options: Options, connector: str) -> "Emission":

@@ -42,7 +42,7 @@ def _now_ms() -> int:
 
 @frozen(kw_only=True)
 class Messages:
-    """Encoder of rows as Debezium messages; picklable."""
+    """Encoder that turns rows into Debezium messages; picklable."""
 
     form: DebeziumFormat
     now_ms: Callable[[], int] = field(default=_now_ms, repr=False)
@@ -105,7 +105,7 @@ class Messages:
 
 
 def ignored_properties(options: Options) -> list[str]:
-    """Return a note about Debezium properties without effect; an empty list if there are none."""
+    """Return a note about Debezium properties that have no effect; an empty list if there are none."""
     given = [*(options[DEBEZIUM] or {})]
     known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
     ignored = [name for name in given if name not in known and not is_rule(name)]

@@ -42,7 +42,7 @@ def generator(options: Options) -> Generator:
 
 
 def dimensions(options: Options) -> Mapping[str, int]:
-    """Return the dimensions of vector columns that are declared without one, by type."""
+    """Return the default dimensions of vector columns, keyed by type."""
     binary = options[opt.BINARY_VECTOR_DIMENSION]
     if binary % 8:
         raise UsageError(f"option 'binary.vector.dimension': expected a multiple of 8, found {binary}")

@@ -1,4 +1,4 @@
-"""Incremental reads of a folder, by modification time or by name.
+"""Incremental reads of a folder, based on the modification times or names of files.
 
 Reads by time identify the files modified within the last ``lag`` by digests of path and time. They include files that
 arrive late with an older time, and read changed files again as a whole. Reads by name read each file once, and never

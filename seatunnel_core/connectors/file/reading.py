@@ -60,7 +60,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """Return, by column name, the value that replaces nulls, or fills the column if the file lacks it."""
+        """Return the values that replace nulls, or fill a column that the file lacks, keyed by column name."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:

@@ -46,7 +46,7 @@ OPTION_NAMES = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""Option names of the connector, by the names that the storage uses in messages."""
+"""Option names of the connector, keyed by the storage's names for these options in messages."""
 
 
 def _responding(configuration: Mapping[str, str]) -> "WebHdfs":

@@ -138,7 +138,7 @@ class Content:
         return documents
 
     def counted(self, text: str, where: str) -> int:
-        """Return the number of rows in a response without declared columns: elements of a JSON array, or lines."""
+        """Return the number of rows in a response if no columns are declared: elements of a JSON array, or lines."""
         if self.path is not None:
             return sum(len(self._selected(document, where)) for document in self.documents(text, where))
         try:
@@ -156,7 +156,7 @@ class Content:
         return sum(len(document) for document in documents if isinstance(document, list))
 
     def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a response without declared columns."""
+        """Yield the rows of a response if no columns are declared."""
         documents = self.documents(text, where) if self.path is not None or self.format == "json" else []
         if self.path is not None:
             selected = [self._selected(document, where) for document in documents]
@@ -257,7 +257,7 @@ class Content:
 
     @property
     def schemas(self) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables of its lists."""
+        """Schemas of the main table and of the child tables for its lists."""
         try:
             return self.nesting.schemas(self.schema)
         except ValueError as error:

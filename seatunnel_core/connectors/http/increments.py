@@ -36,7 +36,7 @@ _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_strin
 
 @frozen(kw_only=True)
 class RowIncrements:
-    """Incremental reads of a service with declared columns, by the values of one column."""
+    """Incremental reads of a service with declared columns, based on the values of one column."""
 
     increment: Increment
     arrow: pa.DataType

@@ -49,7 +49,7 @@ class Paging:
 
     @classmethod
     def of(cls, options: Options) -> "Paging | None":
-        """Return the paging settings in the options; ``None`` without the block ``pageing``."""
+        """Return the paging settings, or ``None`` if the options have no ``pageing`` block."""
         blocks: Sequence[Options] = options[opt.PAGEING] or ()
         if len(blocks) > 1:
             raise UsageError("option 'pageing': expected one block, found a list")

@@ -67,7 +67,7 @@ class HttpSink(Sink, SupportsDryRun):
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
-        """Return the error in a successful response, and True if a retry may succeed; ``None`` without an error."""
+        """Return the error in a successful response, and True if a retry may succeed; ``None`` if there is no error."""
         return None
 
     @property

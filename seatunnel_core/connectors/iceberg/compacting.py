@@ -1,4 +1,4 @@
-"""Rewriting of data files that have deleted rows, for readers without support for equality deletes.
+"""Rewriting of data files that have deleted rows, for readers that do not support equality deletes.
 
 The new files have the sequence number of the snapshot that was rewritten. Rows and deletes that a job commits during
 the rewrite remain: later deletes apply to the new files as they applied to the old ones.

@@ -1,4 +1,4 @@
-"""Data files of a snapshot, and their rows without deleted ones.
+"""Data files of a snapshot, and their rows except deleted ones.
 
 An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
 partition, in all partitions. A position delete file removes rows from data files with a sequence number up to its own.

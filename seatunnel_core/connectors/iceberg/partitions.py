@@ -30,7 +30,7 @@ _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse the column and the transform of each key, as in ``day(made_at), bucket(id, 16), country``."""
+    """Parse the column and the transform of each key, for example ``day(made_at), bucket(id, 16), country``."""
     parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
     found = []
     for part in parts:

@@ -50,7 +50,7 @@ _PARTITION = 3
 
 @frozen(kw_only=True)
 class TargetTable:
-    """A table, by its name. It need not exist. Each method loads its current state."""
+    """A table with a given name, which need not exist. Each method loads the table's current state."""
 
     id: TableId
     context: SinkContext

@@ -16,7 +16,7 @@ TableId = tuple[str, ...]
 
 
 class TableIds:
-    """ID of a single table, or of one table per input table, as in ``shop.${table_name}``."""
+    """ID of a single table, or of one table per input table, for example ``shop.${table_name}``."""
 
     def __init__(self, namespace: str, table: str) -> None:
         """Create the IDs for the two options; raise ``UsageError`` if a variable is unknown."""

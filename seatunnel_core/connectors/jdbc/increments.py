@@ -145,7 +145,7 @@ class Increments:
     # -- the parts
 
     def parts(self, window: Window) -> dict[str, str]:
-        """Return the condition of each part of a window, by name."""
+        """Return the condition for each part of a window, keyed by the part's name."""
         upto = window.upto
         if upto is None or upto.since is None:
             return {}

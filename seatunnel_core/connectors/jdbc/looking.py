@@ -1,4 +1,4 @@
-"""Dry run of a sink: inspection of a database and its tables without changes."""
+"""Dry run of a sink: read-only inspection of a database and its tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -270,5 +270,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Return the table without data that only the driver needs."""
+    """Return the table, omitting data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

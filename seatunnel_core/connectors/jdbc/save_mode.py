@@ -3,7 +3,7 @@
 The table of commits records it until the job has ended:
 
     seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        the save mode was applied
-    seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      the sink has reached the table
+    seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      this sink has prepared the table
 
 ``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If a suspended process and
 its successor do so at the same time, the primary key allows only one of them to succeed.

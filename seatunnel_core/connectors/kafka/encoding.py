@@ -27,7 +27,7 @@ _OVERHEAD = 200
 
 @frozen(kw_only=True)
 class Encoder(RowFormat):
-    """Encoder of rows according to the options of a sink; picklable."""
+    """Encoder that turns rows into messages according to the options of a sink; picklable."""
 
     topic: str
     """Name of the topic, unless ``topic_column`` is set."""

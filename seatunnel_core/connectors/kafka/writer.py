@@ -1,4 +1,4 @@
-"""Writers of messages. One sends them directly, the other one stages them in files until the checkpoint is complete."""
+"""Message writers. One sends messages directly, the other stages them in files until the checkpoint is complete."""
 
 import os
 from contextlib import suppress

@@ -26,7 +26,7 @@ from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""Columns of messages without declared columns."""
+"""Columns for messages if no columns are declared."""
 
 
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:

@@ -35,7 +35,7 @@ class Tables(Protocol):
 
 
 class CapturedTables(Tables):
-    """A fixed list of captured tables, by database and name. All DDL statements are returned."""
+    """A fixed list of captured tables, keyed by database and name. All DDL statements are returned."""
 
     def __init__(self, tables: Mapping[tuple[str, str], Sequence[DeclaredColumn]]) -> None:
         self._tables = dict(tables)

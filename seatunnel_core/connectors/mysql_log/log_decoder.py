@@ -1,4 +1,4 @@
-"""Decoder of a stream of log events to transactions, Arrow batches of changed rows, and statements."""
+"""Decoder that turns a stream of log events into transactions, Arrow batches of changed rows, and statements."""
 
 from collections.abc import Callable, Iterable, Iterator
 from zlib import crc32

@@ -110,7 +110,7 @@ def columns_in(parts: Sequence[bytes], images: npt.NDArray[np.int64], forms: Seq
 
 
 def _absent(data: bytes, images: npt.NDArray[np.int64], count: int) -> list[Mask]:
-    """Return the null mask of each column; ``None`` for a column without nulls."""
+    """Return the null mask of each column; ``None`` if the column contains no nulls."""
     size = (count + 7) // 8
     nulls = _gathered(data, images, f"V{size}").view(np.uint8).reshape(-1, size)
     some = np.bitwise_or.reduce(nulls, axis=0)

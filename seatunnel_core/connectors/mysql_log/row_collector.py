@@ -25,7 +25,7 @@ _KINDS = {
     **dict.fromkeys(et.UPDATES, (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)),
     **dict.fromkeys(et.DELETES, (RowKind.DELETE,)),
 }
-"""Row kinds of the images of a row, by event type."""
+"""Row kinds of the images of a row, keyed by event type."""
 
 _FEW_IMAGES = 200
 """Number of images below which reading each value separately is faster."""
@@ -51,7 +51,7 @@ class Layout:
     """Indexes of columns that no image contains."""
 
     whole: bool
-    """True if the images contain all columns, without partial updates of JSON documents."""
+    """True if the images contain all columns and JSON documents are not updated partially."""
 
 
 @define(eq=False)

@@ -134,7 +134,7 @@ def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
 
 
 def _without_nulls(image: Image, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield the code lines that read an image without nulls. Adjacent fixed-size values are unpacked together."""
+    """Yield the code lines that read an image if it has no nulls. Adjacent fixed-size values are unpacked together."""
     run: list[tuple[int, Stored]] = []
     for number, form in zip(image.present, image.forms, strict=True):
         if form.code:

@@ -8,7 +8,8 @@ of their parent, ``_parent_id``. A commit of staged rows
 3. adds the staged children of the current versions of rows.
 
 Only the last of several staged versions of a row gets its children. Deleted rows, and null, empty or missing lists,
-have no children. Child tables are looked up in the database, so a run without lists also deletes existing children.
+have no children. Child tables are looked up in the database, so a run whose rows contain no lists also deletes existing
+children.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

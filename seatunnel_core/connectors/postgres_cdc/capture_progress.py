@@ -23,7 +23,7 @@ class Observed:
     """Observed ends of the log; ``None`` if the log is not read."""
 
     restart: Lsn | None = None
-    """Start of the log that the server retains for the slot; ``None`` without a slot."""
+    """Start of the log that the server retains for the slot; ``None`` if there is no slot."""
 
     def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
         """Add the end of the log after a poll. ``starts_now`` is True if the job has just started at that position."""

@@ -26,7 +26,7 @@ def resumed_tables(
     """Return the tables of a resumed job with the columns of their next rows in the log.
 
     If the log has rows from before a change, these are the former columns, and the job stops at the change. A table
-    without further rows has its current columns.
+    that has no further rows in the log has its current columns.
 
     Args:
         state: The restored state.

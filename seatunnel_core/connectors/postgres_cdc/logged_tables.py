@@ -15,14 +15,14 @@ from seatunnel_core.connectors.postgres_log.slot_user import GONE_S
 def logged_tables(
     connection: Any, settings: Settings, selects: Selects, start: Lsn, tables: Collection[TableName]
 ) -> Mapping[TableName, LogTable]:
-    """Return the tables with the columns of their first logged rows after a position. Tables without rows are omitted.
+    """Return the tables that have rows in the log after a position, with the columns of their first such rows.
 
     The search includes all transactions that were visible before the call.
 
     Args:
         connection: A psycopg connection in autocommit mode.
         settings: The settings of the job.
-        selects: Returns True for columns to read, by schema and name of the table.
+        selects: Returns True for the columns to read; see ``log_table.Selects``.
         start: Position up to which the log has been read.
         tables: Tables to search for.
 

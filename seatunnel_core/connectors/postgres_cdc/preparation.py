@@ -81,7 +81,7 @@ class Preparation:
         ``is_reading`` is True if a task of this job may be reading the slot.
 
         Raises:
-            SlotInUseError: Another job or program uses the slot; retryable if the use may end.
+            SlotInUseError: Another job or program is using the slot; retryable if the slot may become free.
             LogError: The server rejects a statement.
         """
         parameters = self._settings.lock(job_id)

@@ -107,10 +107,10 @@ class RangeReader:
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
-    """Latest logged version of each table with the planned columns, by table index."""
+    """Latest logged version of each table that has the planned columns, by table index."""
 
     _last: dict[int, int] = field(init=False, factory=dict)
-    """Number of the last transaction with rows that have the planned columns, by table index."""
+    """Number of the last transaction that has rows with the planned columns, by table index."""
 
     _emitted_to: int = field(init=False, default=-1)
     """Number of the last transaction with emitted rows."""
@@ -194,10 +194,10 @@ class RangeReader:
             self._require_seen(connection, batch.truncation)
 
     def _first_changed(self, batch: ChangeBatch) -> Transaction | None:
-        """Return the first transaction that has a row with other columns; ``None`` if there is none.
+        """Return the first transaction with a row whose columns differ from the planned ones, or ``None``.
 
         Raises:
-            SourceChangedError: Reading cannot stop before this transaction.
+            SourceChangedError: The range cannot end before this transaction.
         """
         found: Transaction | None = None
         is_mixed = False

@@ -75,7 +75,7 @@ class LogEnd:
     """Position before which the log is durable and can be read."""
 
     restart: Lsn | None = None
-    """Position from which the server has to read its log for any range of the slot; ``None`` without a slot.
+    """Position from which the server has to read its log for any range of the slot; ``None`` if there is no slot.
 
     It is the start of the oldest transaction that was open when the slot was confirmed.
     """
@@ -220,7 +220,7 @@ def slot_note(state: SlotState | None, name: str) -> str:
 
 
 def limit_note(connection: Any) -> str | None:
-    """Return a sentence about the server's size limit for the log of a slot; ``None`` without a limit."""
+    """Return a sentence about the server's size limit for the log of a slot, or ``None`` if there is no limit."""
     ((limit,),) = run(connection, _KEPT)
     if limit is None or limit < 0:
         return None

@@ -84,7 +84,7 @@ class TableChanges:
     """Index in ``layouts`` for each row."""
 
     misfits: Mapping[int, Misfit] = field(factory=dict, repr=False)
-    """Values that Arrow cannot represent, by row index; they are null in ``rows``."""
+    """Values that Arrow cannot represent, keyed by row index; they are null in ``rows``."""
 
     @property
     def complete(self) -> bool:

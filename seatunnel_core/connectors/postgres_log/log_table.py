@@ -10,7 +10,7 @@ from seatunnel_core.connectors.postgres_log.messages import Relation
 from seatunnel_core.connectors.postgres_log.values.converted import Convert, conversion
 
 Selects = Callable[[tuple[str, ...], str], bool]
-"""Function that returns True for the columns to read, by schema and name of the table."""
+"""Function that receives a table path (schema, name) and a column name, and returns True if the column is read."""
 
 IDENTITIES = {"d": "DEFAULT", "f": "FULL", "i": "INDEX", "n": "NOTHING"}
 """Names of replica identities by their codes in the log."""

@@ -60,7 +60,7 @@ class SlotReader:
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
             takes_over: True to terminate a session with the same ``application_name`` that reads the slot. It belongs
                 to an earlier attempt or a failed machine.
-            selects: Returns True for the columns to read, by schema and name of the table.
+            selects: Returns True for the columns to read; see ``log_table.Selects``.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.

@@ -63,7 +63,7 @@ class SlotState:
     """``reserved``, ``extended``, ``unreserved`` or ``lost``; ``None`` before PostgreSQL 13."""
 
     safe_bytes: int | None
-    """Number of bytes that can be written before the slot may lose log data; ``None`` without a limit."""
+    """Number of bytes that can be written before the slot may lose log data; ``None`` if there is no limit."""
 
     invalidation: str | None
     """Reason why the server invalidated the slot; ``None`` for a valid slot."""

@@ -31,7 +31,7 @@ _COMMANDS = {
     "set": (("SADD", "key", "value"), ("SREM", "key", "value")),
     "zset": (("ZADD", "key", "one", "value"), ("ZREM", "key", "value")),
 }
-"""Commands for adding and removing a value, by type."""
+"""Commands that add and remove a value, keyed by type."""
 
 _log = logging.getLogger(__name__)
 

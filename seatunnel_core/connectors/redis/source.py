@@ -30,7 +30,7 @@ _READING: dict[str, tuple[Any, ...]] = {
     "set": ("SMEMBERS",),
     "zset": ("ZRANGE", 0, -1),
 }
-"""Commands for reading a value, by type. The key follows the command name."""
+"""Commands that read a value, keyed by type. The key follows the command name."""
 
 
 class RedisSource(Source):

@@ -57,7 +57,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def published(self) -> Mapping[str, int]:
-        """Return the number of published items of each list, by name."""
+        """Return the number of published items in each list, keyed by the list's name."""
 
     @abstractmethod
     def sweep(self, lists_below: int, records_below: int, keep: frozenset[str]) -> int:

@@ -40,7 +40,7 @@ class FileCommit:
     """SQL literal of the time of the commit."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """FROM items for the rows of staged files, by the paths of the files."""
+    """FROM items for the rows of staged files, keyed by file paths."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
         """Move the rows of files. Children of merged rows are deleted first, and added last."""

@@ -86,7 +86,7 @@ class TableSink(AddingSink, SupportsSaveMode):
             raise SinkError(f"{who}{missing_table(named, mode)}")
 
     def note_rows(self, schema: TableSchema, rows: str) -> None:
-        """Record that the job adds to existing rows, described as in ``the table orders, which had rows``."""
+        """Record that the job adds to existing rows; ``rows`` is for example ``the table orders, which had rows``."""
         self.adds_to = {schema.table: rows, **self.adds_to}
 
     def require_prepared(self, schemas: Sequence[TableSchema]) -> None:

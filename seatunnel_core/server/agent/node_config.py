@@ -70,10 +70,10 @@ class NodeConfig:
     """Possible addresses of other members, as ``host:port``; may include this node."""
 
     zookeeper: str | None = None
-    """ZooKeeper servers for the registration of members; ``None`` without ZooKeeper."""
+    """ZooKeeper servers for the registration of members; ``None`` if ZooKeeper is not used."""
 
     metadata_url: str | None = field(default=None, repr=False)
-    """Database of the state, in Kylin's format; ``None`` without one. May contain a password."""
+    """Database of the state, in Kylin's format; ``None`` if there is none. May contain a password."""
 
     alone: bool = False
     """True if no other node of the cluster can lead. The node does not start if there is another one."""
@@ -98,7 +98,7 @@ class NodeConfig:
     """Number of slots that the node offers; 0 for dynamic slots, which are not counted."""
 
     waits: bool = False
-    """True if jobs without free slots wait instead of being rejected."""
+    """True if jobs wait for free slots instead of being rejected."""
 
     timing: Timing = field(factory=Timing)
     history_s: float = 86_400.0
@@ -129,7 +129,7 @@ def node_config(
     """Read the configuration files and return the configuration of this node.
 
     The arguments override the files. ``role`` and ``cluster`` default to those in the files. ``http_port`` takes effect
-    even if ``http.enable-http`` is not set. ``folder`` contains the folder ``config``. Keys without effect are logged.
+    even if ``http.enable-http`` is not set. ``folder`` contains the folder ``config``. Ineffective keys are logged.
 
     Raises:
         ConfigError: The files contain problems. The message lists the problems of all files.
@@ -210,7 +210,7 @@ class _Files:
 def _read_files(
     role: MemberRole | None, engine_file: Path | None, environment: Mapping[str, str], folder: Path
 ) -> _Files:
-    """Read the files for a role, by default the role in the files; log keys without effect."""
+    """Read the files for a role, by default the role in the files; log keys that have no effect."""
     path = find_engine_file(engine_file, environment, folder)
     config = path.parent if path is not None else folder / "config"
     problems, findings = Problems(), Findings(ConfigError)

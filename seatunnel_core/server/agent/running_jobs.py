@@ -74,7 +74,7 @@ class RunningJobs:
             return {}
 
     async def plan(self, member: str, job_id: str) -> dict[str, Any] | None:
-        """Return the plan of a job, in the format of ``plan_record``; ``None`` without a plan or a response."""
+        """Return the plan of a job in the format of ``plan_record``, or ``None`` if it has none or does not respond."""
         try:
             found = await self.ask(member, Line.MONITORING, job_id, {"do": "plan"})
             return None if found is None else dict(stored.below({"plan": found}, "plan"))

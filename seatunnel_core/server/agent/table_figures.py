@@ -26,7 +26,7 @@ _KINDS = {
         "TableSinkCommittedBytes": "bytes_committed",
     },
 }
-"""SeaTunnel's metric names with their keys in ``measured_record``, by kind of vertex."""
+"""SeaTunnel's metric names with their keys in ``measured_record``, keyed by kind of vertex."""
 
 
 def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:

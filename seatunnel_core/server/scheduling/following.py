@@ -93,7 +93,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs in worker processes that no record refers to, by stable keys. Outdated reports are included."""
+    """Return the jobs in worker processes without a record, under stable keys. Outdated reports are included."""
     found = {}
     for address, member in view.members.items():
         for host in () if member.lost or member.report is None else member.report.hosts:

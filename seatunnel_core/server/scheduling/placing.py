@@ -214,7 +214,7 @@ def _shared_boot(view: View, address: str) -> str:
 
 
 def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[str]) -> Change | str:
-    """Decide on a job without enough free slots. It is rejected, or waits and reserves slots after some time."""
+    """Decide on a job that lacks free slots. It is rejected, or waits and reserves slots after some time."""
     wanted, every = view.requirements_of(record.job_id).slots, room.slots(pool)
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
     reason = f"it needs {wanted} slots, but only {max(0, every.free)} of {every.total} are free"

@@ -57,19 +57,19 @@ class View:
 
     requirements: Mapping[str, Requirements] = field(factory=dict)
     waits: bool = False
-    """True if jobs without free slots wait instead of being rejected."""
+    """True if jobs wait for free slots instead of being rejected."""
 
     stopping_s: Mapping[str, float] = field(factory=dict)
     """Time since the stop of a job was requested, by job."""
 
     waiting_s: Mapping[str, float] = field(factory=dict)
-    """Waiting time by job, for jobs without a worker process."""
+    """Waiting time, for jobs without a worker process."""
 
     placed_s: Mapping[str, float] = field(factory=dict)
-    """Time since this attempt was assigned, by job with a worker process."""
+    """Time since this attempt was assigned, for jobs with a worker process."""
 
     orphaned_s: Mapping[str, float] = field(factory=dict)
-    """Time since a job was orphaned, by key of ``following.orphaned_jobs``."""
+    """Time since a job was orphaned, under the key of the job in ``following.orphaned_jobs``."""
 
     descriptions: Mapping[str, Description] = field(factory=dict)
     """Descriptions for the history, by job."""

@@ -29,10 +29,10 @@ class Snapshot:
     jobs: Mapping[str, JobRecord]
     history: Mapping[str, EndedJob]
     problems: Mapping[str, str] = field(factory=dict)
-    """Errors of unreadable values by key of the entry. These values are kept unchanged."""
+    """Errors for entries with unreadable values, by entry key. Unreadable values are kept unchanged."""
 
     key_ids: Mapping[str, str] = field(factory=dict)
-    """IDs of the encryption keys of readable values by key of the entry."""
+    """IDs of the keys with which readable values are encrypted, by entry key."""
 
 
 @frozen
@@ -120,7 +120,7 @@ class ClusterState:
         return self._lease.term
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of all records, without changes that are not durable yet."""
+        """Return a copy of all records, except for changes that are not durable yet."""
         with self._showing:
             return Snapshot(jobs=dict(self._jobs), history=dict(self._history), problems=self._problems)
 

@@ -1,7 +1,8 @@
-"""Connection limit of a port, counted from accept on, and an accept loop that tolerates a lack of file descriptors.
+"""Connection limit of a port, and an accept loop that survives running out of file descriptors.
 
-A connection is *untrusted* until one of its requests is allowed. If a port is full, a new connection replaces the
-oldest untrusted one, so idle connections cannot lock out members, clients and users.
+A connection counts as soon as it is accepted. It is *untrusted* until one of its requests is allowed. If a port is
+full, a new connection replaces the oldest untrusted one, so idle connections cannot lock out members, clients and
+users.
 """
 
 import asyncio

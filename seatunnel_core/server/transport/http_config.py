@@ -56,7 +56,7 @@ class HttpConfig:
     """Prefix of all paths; empty, or with a leading and no trailing ``/``."""
 
     login: tuple[str, str] | None = field(default=None, repr=False)
-    """User and password with all permissions; ``None`` without basic authentication."""
+    """User and password with all permissions; ``None`` if basic authentication is off."""
 
     users: tuple[User, ...] = ()
     """Further users, with limited permissions."""

@@ -45,7 +45,7 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Join types in which an input row's matches do not depend on other rows, by whether the input is the left side."""
+"""Join types in which an input row's matches do not depend on other rows, keyed by whether it is on the left."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",

@@ -24,7 +24,7 @@ class Explode:
     engine: Engine = field(repr=False)
     output: pa.Field
     outer: bool
-    """True to keep a row without elements, with null."""
+    """True to keep a row with an empty or null array, with null as the element."""
 
 
 @frozen(kw_only=True)

@@ -48,14 +48,14 @@ CONDITIONAL: Mapping[str, ConditionalPut] = {
     "gs": GOOGLE,
     "gcs": GOOGLE,
 }
-"""File systems with a conditional put, by ``storage.type``."""
+"""Values of ``storage.type`` for file systems that support a conditional put."""
 
 _ELSEWHERE = {
     **dict.fromkeys(("file", "local"), "storage.type: local"),
     **dict.fromkeys(("s3a", "s3n"), "storage.type: s3"),
     **dict.fromkeys(("webhdfs", "arrow_hdfs", "viewfs"), "storage.type: hdfs"),
 }
-"""Settings that select a dedicated backend, by the name of an fsspec file system."""
+"""Fsspec protocols that have a dedicated backend, with the setting that selects it."""
 
 _PACKAGES = {
     **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),

@@ -22,7 +22,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 
 @frozen(kw_only=True)
 class Texts:
-    """Parser of values in strings. ISO 8601 is always accepted."""
+    """Parser for values in strings. ISO 8601 is always accepted."""
 
     date_format: str = "yyyy-MM-dd"
     datetime_format: str = "yyyy-MM-dd HH:mm:ss"
@@ -71,7 +71,7 @@ class Texts:
 
 @frozen(kw_only=True)
 class RowBatches:
-    """Converter of values to rows of ``columns``; bad rows are passed to ``context.skip``."""
+    """Converts values to rows with ``columns``; bad rows are passed to ``context.skip``."""
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]

@@ -23,7 +23,7 @@ Sheet = tuple[str, Iterator[Sequence[Any]]]
 
 
 def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -> AbstractContextManager[Sheet]:
-    """Open a sheet of either format; without ``wanted``, the first one.
+    """Open a sheet of either format; if ``wanted`` is ``None``, the first one.
 
     Numbers in the columns with indexes in ``texts`` are returned as displayed. The libraries raise arbitrary errors for
     damaged files.

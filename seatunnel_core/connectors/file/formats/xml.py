@@ -194,7 +194,7 @@ class _Rows:
 
 
 class XmlFileWriter(FileWriter):
-    """Writer of rows as elements; null is a missing attribute or element."""
+    """Writer that stores rows as elements; null is a missing attribute or element."""
 
     suffix: ClassVar[str] = ".xml"
 

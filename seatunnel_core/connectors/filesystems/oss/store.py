@@ -31,7 +31,7 @@ OPTION_NAMES = {
     "a folder in it is written as namespace": "a folder in it belongs in path",
     " in plugin-config": "",
 }
-"""Option names of the connector, by the names that the storage uses in messages."""
+"""Option names of the connector, keyed by the storage's names for these options in messages."""
 
 _CODES = {
     **dict.fromkeys(("NoSuchKey", "NoSuchUpload"), errno.ENOENT),

@@ -41,7 +41,7 @@ OPTION_NAMES = {
         for key in ("fs.s3a.endpoint.region", "fs.s3a.ssl.ca-file", "fs.s3a.session.token")
     },
 }
-"""Option names of the connector, by the names that the client uses in messages."""
+"""Option names of the connector, keyed by the client's names for these options in messages."""
 
 _STATUS = {404: errno.ENOENT, 412: errno.EEXIST, 401: errno.EACCES, 403: errno.EACCES, 507: errno.ENOSPC}
 _CODES = {

@@ -64,7 +64,7 @@ class Dialect(TableDatabase):
     """Reason why sinks cannot write to the database, with an alternative; ``""`` if they can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
-    """Sort orders for dividing rows into splits, by name. Checkpoints store the names, so they must not change."""
+    """Sort orders for the division into splits, keyed by name. Checkpoints store the names, so they must not change."""
 
     plain_order: ClassVar[str] = OWN
     """Name of the sort order that is safe for every column."""
@@ -231,7 +231,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of the timestamps that the database would change (``None`` without any), and the reason."""
+        """Return a mask of the timestamps that the database would change (``None`` if none), and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:

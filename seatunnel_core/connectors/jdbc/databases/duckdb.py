@@ -42,7 +42,7 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""DuckDB types without an equivalent in rows, with the cast type and its Arrow type. All others become strings."""
+"""Casts of DuckDB types that rows do not have, with the resulting Arrow type. Other such types become strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
 """Types with some unrepresentable values, with the expression to read a column and its Arrow type."""

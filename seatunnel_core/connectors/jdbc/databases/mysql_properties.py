@@ -1,4 +1,4 @@
-"""Properties of Connector/J and of MariaDB's driver: supported, without effect, or replaced by an option."""
+"""Properties of Connector/J and of MariaDB's driver: supported, ignored, or replaced by an option."""
 
 from seatunnel_core.clients.jdbc.tls import TLS_PROPERTIES
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties

@@ -1,4 +1,4 @@
-"""Properties in JDBC URLs: supported, without effect, or replaced by an option."""
+"""Properties in JDBC URLs: supported, ignored, or replaced by an option."""
 
 from collections.abc import Iterable, Mapping
 

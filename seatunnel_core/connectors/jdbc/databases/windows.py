@@ -1,10 +1,10 @@
-"""Detection of servers without window functions (MySQL before 8.0), from the version seen in the first connection."""
+"""Detection of servers that lack window functions (MySQL before 8.0), from the version seen in the first connection."""
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.address import Address
 
 _without: dict[tuple[str, int], str] = {}
-"""Versions of servers without window functions, by host and port."""
+"""Versions of servers that lack window functions, keyed by host and port."""
 
 
 def note_version(address: Address, version: str) -> None:

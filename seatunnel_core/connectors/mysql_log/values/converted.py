@@ -90,7 +90,7 @@ def array_of(values: Values, arrow: pa.DataType) -> pa.Array:
 
 
 def fixed_size(values: Values, size: int) -> tuple[npt.NDArray[np.uint8], Mask]:
-    """Return fixed-size values as a byte matrix with one row per value, and a null mask (``None`` without nulls)."""
+    """Return fixed-size values as a byte matrix with one row per value, and a null mask or ``None`` (no nulls)."""
     if isinstance(values, FixedValues):
         return values.numbers.view(np.uint8).reshape(len(values), size), values.absent
     values, absent = listed(values), None

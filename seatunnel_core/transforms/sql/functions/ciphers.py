@@ -21,19 +21,19 @@ _DES_START = b"12345678"
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """Compile DES_ENCRYPT, with a key and a text as arguments; DES uses only the first eight bytes of the key."""
+    """Compile DES_ENCRYPT(key, string); DES uses only the first eight bytes of the key."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
 @function("DES_DECRYPT", least=2)
 def des_decrypt(call: Call) -> Value:
-    """Compile DES_DECRYPT, with a key and an encrypted text as arguments."""
+    """Compile DES_DECRYPT(key, encrypted string)."""
     return _make(call, lambda key, text: _decrypted(_des(key), _decoded(text)), text=1)
 
 
 @function("AES_ENCRYPT", least=2, most=3)
 def aes_encrypt(call: Call) -> Value:
-    """Compile AES_ENCRYPT(text, key[, initialization vector]); without a vector, a random one precedes the result."""
+    """Compile AES_ENCRYPT(string, key[, initialization vector]); a random default vector precedes the result."""
 
     def encrypted(text: str, key: str, start: str | None = None) -> str:
         first = os.urandom(16) if start is None else _start(start)

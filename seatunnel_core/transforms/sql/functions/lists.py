@@ -18,7 +18,7 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlEr
 
 @function("ARRAY", least=0, most=MANY)
 def array(call: Call) -> Value:
-    """Compile ARRAY with the common type of its arguments; without arguments, an array of strings."""
+    """Compile ARRAY with the common type of its arguments; if there are no arguments, an array of strings."""
     kind = NULL
     for each in among(call.args):
         kind = common(kind, each.type, call.at)
@@ -158,7 +158,10 @@ def vector_reduce(call: Call) -> Value:
 def exploded(
     rows: pa.RecordBatch, kinds: pa.Array | None, lists: pa.Array, output: pa.Field, *, outer: bool
 ) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return a row for each element, with the element in a new column. With ``outer``, keep rows without elements."""
+    """Return a row for each element, with the element in a new column.
+
+    If ``outer`` is set, rows with an empty or null array are kept, with null as the element.
+    """
     if outer:
         one_null = pa.scalar([None], pa.list_(lists.type.value_type))
         lists = pc.cast(lists, pa.list_(lists.type.value_type))

@@ -78,7 +78,7 @@ class UserDefined:
 
 @cache
 def user_defined() -> Mapping[str, UserDefined]:
-    """Return the functions of installed packages, by upper-case name."""
+    """Return the functions of installed packages, keyed by upper-case name."""
     return {point.name.upper(): UserDefined(point=point) for point in entry_points(group=GROUP)}
 
 

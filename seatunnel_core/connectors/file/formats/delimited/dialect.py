@@ -178,7 +178,7 @@ class Dialect:
             reading_format(each)
 
     def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
-        """Return the names in the header (``None`` without one), and the offset of the first row."""
+        """Return the names in the header (``None`` if the file has no header), and the offset of the first row."""
         if not (self.skip_lines or self.header):
             start = 3 if self._head(file, 3) == _BOM else 0
             return None, start

@@ -19,7 +19,7 @@ def infer(
 ) -> Mapping[str, pa.DataType]:
     """Infer the columns and types from whole lines of text; a column without values has the type ``null``.
 
-    ``names`` is ``None`` without a header. Lines with different numbers of values raise ``RowError`` unless ``ragged``.
+    ``names`` is ``None`` if there is no header. Raise ``RowError`` if the numbers of values differ, unless ``ragged``.
     """
     if not text.strip(b"\r\n"):
         return dict.fromkeys(names or (), pa.null())

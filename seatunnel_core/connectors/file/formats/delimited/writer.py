@@ -1,4 +1,4 @@
-"""Writers of ``csv`` and ``text``."""
+"""Writers for ``csv`` and ``text``."""
 
 import re
 from collections.abc import Iterator
