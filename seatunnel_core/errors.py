@@ -275,7 +275,7 @@ class PlatformError(SeaTunnelError):
     What to do: install or start the component named in the message; for Spark clusters see `seatunnel help cluster`. If
     a job was running, resume it with `seatunnel -r JOB_ID`.
 
-    Message: expected a Spark master as spark://HOST:PORT, usually with port 7077, not 'spark://here'
+    Message: 'spark://here' is not a Spark master: expected spark://HOST:PORT; the port is usually 7077
     """
 
 
@@ -318,7 +318,7 @@ class CopyError(SeaTunnelError):
     What to do: stop the job if it is running, or find the damaged parts with `seatunnel checkpoints verify` and restore
     them; then copy the job again.
 
-    Message: job 42 is not copied: it has no manifest, so it cannot be resumed
+    Message: job 42 was not copied: it has no manifest, so it cannot be resumed
     """
 
 

@@ -81,7 +81,7 @@ def text(block: Any, key: str) -> str:
     """Return a string without lone surrogates, so that it can be printed."""
     value = member(block, key)
     if not isinstance(value, str) or not _writable(value):
-        _refuse(key, "a text", value)
+        _refuse(key, "a string", value)
     return value
 
 
@@ -89,7 +89,7 @@ def string(block: Any, key: str) -> str:
     """Return a string that may contain lone surrogates, such as a message with a file name."""
     value = member(block, key)
     if not isinstance(value, str):
-        _refuse(key, "a text", value)
+        _refuse(key, "a string", value)
     return value
 
 

@@ -141,7 +141,7 @@ class Job:
         except ValueError as error:
             raise UsageError(f"from_rows: {error}") from error
         if declared is not None and (declared.primary_key or declared.constraint_keys or declared.comment):
-            raise UsageError("from_rows: the schema may contain only columns, but no keys and no comments")
+            raise UsageError("from_rows: the schema may contain only columns, not keys or comments")
         try:
             held = hold_rows(rows, declared and declared.columns)
         except RowError as error:

@@ -69,8 +69,8 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
     now = source.source.read_path
     if source.source.bounded:
         return (
-            f"The source {source.name!r} continues with the files that were found at {before} when it was first read; "
-            f"{now} is not searched. To read it, give the source another name"
+            f"The source {source.name!r} continues with the files that were found at {before} when it was first "
+            f"read; {now} is not searched. To read the new path, give the source another name"
         )
     return (
         f"The source {source.name!r} no longer watches {before}, and reads all files at {now}, including any that "

@@ -170,7 +170,7 @@ class _Moving:
         if not compared.matched:
             self._problems.append(
                 f"the savepoint contains state for {', '.join(held) or 'no vertex'}, but no source or sink of this "
-                "job has such a name: set these names with name = …"
+                "job has one of these names: set the names with name = …"
             )
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))

@@ -231,6 +231,6 @@ def _note(source: str, window: Window) -> str:
 
 def _unfinished(state: IncrementState) -> str:
     return (
-        f"the job {state.job_id} of the same name ({state.name!r}) has not ended: it runs, or was stopped or killed. "
-        f"Wait for it, or resume it: -r {state.job_id}"
+        f"the job {state.job_id} of the same name ({state.name!r}) has not ended: it is running, or was stopped or "
+        f"killed. Wait for it, or resume it: -r {state.job_id}"
     )

@@ -227,7 +227,7 @@ def _empty_parser() -> Parser:
             )
         ),
         description=(
-            "Moves data exactly once, on Spark. A job can be killed at any time; the first command that it prints "
+            "Moves data exactly once, on Spark. A job can be killed at any time; the job prints the command that "
             "resumes it."
         ),
         epilog=f"other commands:\n{commands}\n\n"

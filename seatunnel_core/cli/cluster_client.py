@@ -58,7 +58,8 @@ def ask_cluster(arguments: ClusterArguments) -> int:
     client = place.client
     if arguments.jvm_options:
         print(
-            "-DJvmOption has no effect on a cluster: jobs run in its nodes, where the file jvm_options sets them",
+            "-DJvmOption has no effect on a cluster: jobs run in its nodes, and the file jvm_options on each node "
+            "sets their JVM options",
             flush=True,
         )
     if arguments.config is not None:

@@ -29,7 +29,9 @@ class ControlArguments(Command):
     """Job IDs; empty for all running jobs."""
 
     keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: keep the job running")
-    drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
+    drain: bool = switch(
+        "--drain", exclusive="how", help="with -s: stop reading, commit all rows that were read, and stop"
+    )
     savepoint_name: str | None = option(
         "--savepoint-name", metavar="NAME", help=("with -s: name of the savepoint, instead of the next number")
     )
@@ -104,5 +106,5 @@ def variable(text: str) -> tuple[str, str]:
     """Parse ``NAME=VALUE`` into a name and a value; used as an ``argparse`` type."""
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, for example -i day=2026-01-31, not {text!r}")
     return name, value

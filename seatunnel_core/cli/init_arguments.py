@@ -15,7 +15,7 @@ class InitArguments(Command):
 
     folder: Path
     cluster: bool = switch(
-        "--cluster", help=("create the files of a cluster, too: hazelcast.yaml, a secret and start scripts")
+        "--cluster", help=("also create the files of a cluster: hazelcast.yaml, a secret and start scripts")
     )
 
 

@@ -41,7 +41,7 @@ _REMEDIES = {
     1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
     6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
     _UNKNOWN_SERVICE: (
-        "The KDC does not know this service: write the host name of the NameNode as in its principal HTTP/<host>, "
+        "The KDC does not know this service: use the host name that the NameNode's principal HTTP/<host> contains, "
         "not an IP address or an alias"
     ),
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
@@ -188,7 +188,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
     for key in (KEYTAB, KEYTAB_OF_OLD):
         if configuration.get(key):
             raise StorageConfigurationError(
-                f"{key} is set, but {PRINCIPAL} is not: set it to the owner of the keytab, as user@REALM"
+                f"{key} is set, but {PRINCIPAL} is not: set it to the owner of the keytab, in the form user@REALM"
             )
 
 
@@ -197,6 +197,6 @@ def _refuse_other_configuration(path: str | None) -> None:
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(
-            f"{CONFIGURATION} is {path}, but Kerberos reads {read} for the whole process. Start it with "
-            f"KRB5_CONFIG={path} in its environment, or remove {CONFIGURATION}"
+            f"{CONFIGURATION} is {path}, but this process already uses {read}. Set KRB5_CONFIG={path} in the "
+            f"environment before starting the process, or remove {CONFIGURATION}"
         )

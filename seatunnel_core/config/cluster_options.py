@@ -30,8 +30,10 @@ WORKER_GRACE = Option(
 SPARK_MASTER = Option(
     "cluster.spark-master",
     STRING,
-    doc="An existing Spark cluster, as `spark://HOST:PORT`, that runs the jobs of the cluster's nodes. Nodes then "
-    "start no Spark and need no workers. `yarn` and `k8s://…` are passed to Spark.",
+    doc=(
+        "Address of an existing Spark cluster, `spark://HOST:PORT`, that runs the jobs of the cluster's nodes. Nodes "
+        "then start no Spark and need no workers. `yarn` and `k8s://…` are passed to Spark."
+    ),
 )
 INSTANCE_HOST = Option(
     "cluster.instance-host", STRING, doc="Host or address at which others reach this node; detected by default."

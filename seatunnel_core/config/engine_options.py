@@ -53,8 +53,10 @@ THREAD_SHARE_MODE = Option(
     "task_execution_thread_share_mode",
     ENUM("ALL", "OFF", "PART"),
     default="PART",
-    doc="Sharing of Spark jobs by work units: `ALL` lets units of all pipelines share a job, `OFF` only units of "
-    "the same pipeline, and `PART` also units of different pipelines if they are predicted to be short.",
+    doc=(
+        "Sharing of Spark jobs between work units: `ALL` lets units of all pipelines share a job, `OFF` only units of "
+        "the same pipeline, and `PART` also units of different pipelines if they are predicted to be short."
+    ),
 )
 DYNAMIC_SLOT = Option(
     "slot-service.dynamic-slot",

@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
-_QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
+_QUOTED = {"STRING": "a string", "IDENTIFIER": "a quoted name"}
 """Names of token types in messages; they differ from all keywords."""
 
 

@@ -70,7 +70,7 @@ def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
     except ValueError:
         parts, named = urlsplit(""), port
     if not parts.hostname or parts.path.strip("/") or parts.username or (separator and scheme not in ("http", "https")):
-        raise UsageError(f"{word!r} is not the address of a node: expected host:port, as in node1:{DEFAULT_PORT}")
+        raise UsageError(f"{word!r} is not the address of a node: expected host:port, for example node1:{DEFAULT_PORT}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return scheme if separator else "", f"{host}:{named}"
 

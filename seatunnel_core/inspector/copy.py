@@ -70,9 +70,9 @@ def copy_job(
     job = survey_job(source, job_id)
     if job.state not in (JobState.OPEN, JobState.ENDED):
         reason = "; ".join(job.problems) or "it has no manifest, so it cannot be resumed"
-        raise CopyError(f"job {job_id} is not copied: {reason}")
+        raise CopyError(f"job {job_id} was not copied: {reason}")
     for problem in job.all_problems:
-        raise CopyError(f"job {job_id} is not copied: {problem}")
+        raise CopyError(f"job {job_id} was not copied: {problem}")
     return _Copy(source, destination, job, progress).run()
 
 
@@ -160,15 +160,16 @@ class _Copy:
             state = self.source.load(info)
             if state is None and is_latest:
                 raise CopyError(
-                    f"job {self.job.job_id} is not copied: it is running, and removed the checkpoint {info.ref} of "
+                    f"job {self.job.job_id} was not copied: it is running, and removed the checkpoint {info.ref} of "
                     f"pipeline {info.pipeline_id} during the copy. Stop the job, and copy it again"
                 )
             return state
         except (CheckpointCorruptedError, UnsupportedFormatError) as error:
             if is_latest:
                 raise CopyError(
-                    f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} "
-                    f"cannot be read, and without it the copy would silently resume from an older checkpoint: {error}"
+                    f"job {self.job.job_id} was not copied: the latest checkpoint of pipeline {info.pipeline_id} "
+                    "cannot be read, and without it the copy would silently resume from an older checkpoint: "
+                    f"{error}"
                 ) from error
             self.left_behind.append(str(error))
             return None
@@ -185,8 +186,8 @@ class _Copy:
                 self.progress(f"attachment {digest[:12]}…")
         except (StateFormatError, AttachmentNotFoundError, CheckpointCorruptedError) as error:
             raise CopyError(
-                f"job {self.job.job_id} is not copied: checkpoint {state.ref} of pipeline {state.pipeline_id} could "
-                f"not be resumed from there: {error}"
+                f"job {self.job.job_id} was not copied: checkpoint {state.ref} of pipeline {state.pipeline_id} "
+                f"could not be resumed from there: {error}"
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
@@ -228,8 +229,8 @@ class _Copy:
         stored = self.source.get_manifest(self.job.job_id)
         if stored is None or stored.version != self.job.manifest_version:
             raise CopyError(
-                f"job {self.job.job_id} is not copied: it was started or deleted during the copy. Stop the job, and "
-                "copy it again"
+                f"job {self.job.job_id} was not copied: it was started or deleted during the copy. Stop the job, "
+                "and copy it again"
             )
         self.destination.put_manifest(self.job.job_id, stored.version, stored.body)
         self.progress("manifest")

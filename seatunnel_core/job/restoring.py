@@ -67,7 +67,7 @@ class SavepointName:
             return cls(job_id=require_job_id(job_id), name=require_savepoint_name(name))
         except (UsageError, InvalidIdError) as error:
             raise UsageError(
-                f"{text!r} is not a savepoint of a job ({error}): use JOB_ID/NAME, as in 9148730/before-2.0"
+                f"{text!r} is not a savepoint of a job ({error}): use JOB_ID/NAME, for example 9148730/before-2.0"
             ) from error
 
     def __str__(self) -> str:

@@ -56,7 +56,7 @@ def require_savepoint_name(name: str) -> str:
     """Return the name if it is valid, otherwise raise ``UsageError``."""
     if _NAME.fullmatch(name) is None:
         raise UsageError(
-            f"{name!r} is not a savepoint name: use up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', as in before-2.0"
+            f"{name!r} is not a savepoint name: use up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', for example before-2.0"
         )
     return name
 

@@ -28,7 +28,7 @@ def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
             for read in (path for path in source.source.read_paths if overlap(emptied, path)):
                 problems.error(
                     f"the sink {sink.name!r} empties {emptied} when the job starts, and the source {source.name!r} "
-                    f"reads {read}: it would delete its own input",
+                    f"reads {read}: the job would delete its own input",
                     suggestion=f"Write to another folder, or set {keep}",
                 )
 

@@ -200,7 +200,7 @@ _ALL: tuple[NotYet, ...] = (
     _transform("Encrypt", "encrypted columns", "encrypt in a function, with Python { … }"),
     _transform("MultiFieldSplit", "splitting several columns at once", "use one Split { … } for each column"),
     _transform("SimpleSql", "an older name", "use Sql { … }"),
-    _transform("RegexExtract", "parts of a text", "use REGEXP_SUBSTR in Sql { … }, or Python { … }"),
+    _transform("RegexExtract", "parts of a string", "use REGEXP_SUBSTR in Sql { … }, or Python { … }"),
     _transform("DefineSinkType", "column types in the sink", "use CAST in Sql { … }"),
     _transform("TikaDocument", "texts of documents", "use a library in a function, with Python { … }"),
     _transform("Pivot", "turning rows into columns", "use SparkSql { … } in a batch job: SELECT … PIVOT (…)"),

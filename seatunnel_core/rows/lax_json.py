@@ -109,7 +109,7 @@ class _Reader:
     def _quoted(self, quote: str) -> str:
         found = _QUOTED[quote].match(self.text, self.at)
         if found is None:
-            raise self._error(f"a text that ends with {quote}")
+            raise self._error(f"a string that ends with {quote}")
         self.at = found.end()
         return _ESCAPE.sub(_unescaped, found[1])
 

@@ -74,7 +74,7 @@ def row_converter(
             except ValueError as error:
                 raise ValueError(f"column {name!r}: {error}") from None
             if row[name] is None and not nullable:
-                raise ValueError(f"column {name!r}: is null, but the schema has nullable = false")
+                raise ValueError(f"column {name!r}: the value is null, but the schema has nullable = false")
         return row
 
     return convert_row

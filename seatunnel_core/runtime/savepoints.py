@@ -172,7 +172,7 @@ class JobSavepoints:
     def close(self) -> None:
         """Fail all incomplete savepoints, so that no caller waits forever."""
         for taking in list(self._open.values()):
-            self._refuse(taking, "the job ended before it was complete")
+            self._refuse(taking, "the job ended before the savepoint was complete")
 
     def _write(self, taking: _Taking) -> None:
         try:

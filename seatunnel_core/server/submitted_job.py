@@ -86,7 +86,7 @@ def _require_absolute(value: Value, problems: Problems) -> None:
                 f"option {entry.key!r}: {path.value!r} is relative, but each node of a cluster has its own working "
                 "folder: use an absolute path, which begins with /",
                 entry.position,
-                f'Or {entry.key} = "${{folder}}/{path.value}", and -i folder="$PWD"',
+                f'Alternatively, set {entry.key} = "${{folder}}/{path.value}", and start the job with -i folder="$PWD"',
             )
     for each in value.values if isinstance(value, Items) else ():
         _require_absolute(each, problems)

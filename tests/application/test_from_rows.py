@@ -68,7 +68,7 @@ def test_the_same_rows_are_the_same_whether_from_a_list_or_not() -> None:
             r"^from_rows: row 1, key 'n': found a float, but the column is declared as bigint",
         ),
         ([{"n": 1}], {"n": "integr"}, "'integr' is not a type; did you mean"),
-        ([{"n": 1}], {"fields": {"n": "int"}, "comment": "x"}, "but no keys and no comments"),
+        ([{"n": 1}], {"fields": {"n": "int"}, "comment": "x"}, "not keys or comments"),
         (pd.DataFrame({"n": [1]}), None, "found a DataFrame; use from_arrow"),
         (5, None, "found a int; pass a list or an iterator"),
         ({"n": 1}, None, "row 1 is a str; expected a mapping"),

@@ -118,7 +118,7 @@ def test_what_is_not_there_is_answered_with_what_is(stopped: Played) -> None:
 
 def test_names_that_do_not_fit_are_reported(stopped: Played) -> None:
     with pytest.raises(
-        UsageError, match=r"contains state for a, a_out, but no source or sink of this job has such a name"
+        UsageError, match=r"contains state for a, a_out, but no source or sink of this job has one of these names"
     ):
         move(stopped, text=stopped.text("x"))
 

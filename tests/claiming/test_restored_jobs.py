@@ -159,7 +159,7 @@ def test_a_renamed_input_is_not_looked_into_and_that_is_said(ground: Ground) -> 
     assert ground.rows("a") == ALL
     assert said == (
         f"The source 'a' continues with the files that were found at {old} when it was first read; {new} is "
-        "not searched. To read it, give the source another name",
+        "not searched. To read the new path, give the source another name",
     )
 
 

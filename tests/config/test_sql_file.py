@@ -161,7 +161,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ),
         ("CREATE TABLE a;", "job.sql:1:14: expected WITH (…) or AS SELECT … after 'a', found 'the end'"),
         ("CREATE TABLE a WITH (connector='b')", "1:22: a key in single quotes is expected here, not CONNECTOR"),
-        ("CREATE TABLE a WITH ('connector'='b' 'c'='d')", "job.sql:1:38: ',' or ')' is expected here, not a text"),
+        ("CREATE TABLE a WITH ('connector'='b' 'c'='d')", "job.sql:1:38: ',' or ')' is expected here, not a string"),
         ("CREATE TABLE a WITH ('connector'='b') x", "job.sql:1:39: a semicolon is expected here, not X"),
         ("CREATE TABLE a WITH ('k'='1', 'k'='2')", "job.sql:1:31: the key 'k' occurs twice"),
         ("CREATE TABLE a WITH ('type'='source')", "the table 'a' has no connector. Add 'connector' = '…'"),

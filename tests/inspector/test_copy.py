@@ -166,7 +166,7 @@ def test_a_job_that_could_not_be_resumed_there_is_not_made_there(
         "misnamed": lambda: (folder / "000001" / "x.ckpt").write_bytes(b""),
     }
     breaks[how]()
-    assert "is not copied" in refusal(made, destination, CopyError)
+    assert "was not copied" in refusal(made, destination, CopyError)
     assert destination.get_manifest(JOB) is None
 
 

@@ -131,7 +131,7 @@ def written(**members: Any) -> bytes:
         (written(vertices={"a": {"pipeline": 0, "kind": "source", "ordinal": 0}}), "'pipeline' must be a whole number"),
         (written(vertices={"a": {"pipeline": 1, "kind": "transform", "ordinal": 0}}), "not to 'transform'"),
         (written(vertices={name: {"pipeline": 1, "kind": "sink", "ordinal": 0} for name in "ab"}), "same assignment"),
-        (written(job_name=7), "'job_name' must be a text, not 7"),
+        (written(job_name=7), "'job_name' must be a string, not 7"),
         (written(ended=[]), "'ended' must be a block, not a list"),
         (b'{"format": Infinity}', "Infinity is not a JSON value"),
     ],

@@ -56,7 +56,7 @@ def test_a_name(name: str) -> None:
         ({"pipelines": []}, "'pipelines' must be a block"),
         ({"finished": [3]}, "'finished' must be a list of texts"),
         ({"finished": ["three"]}, "'three' is not a pipeline number"),
-        ({"name": 7}, "'name' must be a text"),
+        ({"name": 7}, "'name' must be a string"),
     ],
 )
 def test_what_is_no_savepoint_is_refused(change: dict[str, Any], said: str) -> None:

@@ -86,7 +86,7 @@ def test_a_sink_that_would_delete_the_input_of_the_job_is_refused(folder: Path) 
         plan(f"{folder}/in/*.csv", f"{folder}/in/${{table_name}}")
     assert str(raised.value) == (
         f"the sink 'LocalFile-sink-b' empties {folder}/in when the job starts, and the source 'a' reads "
-        f"{folder}/in/*.csv: it would delete its own input. Write to another folder, or set data_save_mode = "
+        f"{folder}/in/*.csv: the job would delete its own input. Write to another folder, or set data_save_mode = "
         "APPEND_DATA"
     )
 

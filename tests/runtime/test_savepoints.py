@@ -163,10 +163,10 @@ def test_nobody_waits_for_a_job_that_ended(played: Played) -> None:
     for pipeline in played.pipelines:
         pipeline.takes("whole")
     played.savepoints.close()
-    assert "the job ended before it was complete" in said(half)
-    assert "the job ended before it was complete" in said(whole)
+    assert "the job ended before the savepoint was complete" in said(half)
+    assert "the job ended before the savepoint was complete" in said(whole)
     played.savepoints.conclude()  # comes too late to change what was said
-    assert "the job ended before it was complete" in said(whole)
+    assert "the job ended before the savepoint was complete" in said(whole)
 
 
 def test_one_that_is_asked_for_while_the_job_ends_is_answered(played: Played) -> None:

@@ -103,7 +103,7 @@ def test_aws_secrets_manager() -> None:
     assert resolve("password", "secret://aws/prod/db#password") == "hush"
     with pytest.raises(StorageConfigurationError, match="eu-central-1 has no secret prod/dc"):
         resolve("password", "secret://aws/prod/dc")
-    with pytest.raises(StorageConfigurationError, match="bytes holds bytes"):
+    with pytest.raises(StorageConfigurationError, match="bytes contains bytes"):
         resolve("password", "secret://aws/bytes")
 
 

@@ -158,7 +158,7 @@ def functions_over_frames() -> dict[str, tuple[Callable[[Any], Any], str]]:
     """By name: the function, and what a message says it looks at across rows; empty for one that does not."""
     from pyspark.sql import functions as f
 
-    batches = "a Python function that sees batches (pandas, Arrow)"
+    batches = "a Python function that processes batches (pandas, Arrow)"
     return {
         "columns": (lambda t: t.withColumn("w", f.col("v") * 2).drop("tags").na.drop().dropna(), ""),
         "renamed": (lambda t: t.toDF("a", "b", "c", "d", "e").fillna(0), ""),

@@ -65,7 +65,10 @@ def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
     notes = tmp_path / "notes"
     first = job_of("first", notes, pause_ms=1_500).submit(engine_config=engine(slots=1), job_id="first")
     with first:
-        with pytest.raises(st.UsageError, match=r"job second finds no free slot: 1 may be used .* in use by first"):
+        with pytest.raises(
+            st.UsageError,
+            match=r"job second finds no free slot: this process has 1, and all of them are in use by first",
+        ):
             job_of("second", notes).submit(engine_config=engine(slots=1), job_id="second")
         waiting = engine(slots=1, strategy="WAIT")
         with (

@@ -58,7 +58,7 @@ def test_a_job_that_would_overwrite_what_it_reads_is_refused(tmp_path: Path) -> 
     )
     (tmp_path / "job.conf").write_text(job_text("job.mode = BATCH", [source], [sink]))
     with pytest.raises(
-        JobError, match=r"it would delete its own input\. Write to another folder, or set mode = append"
+        JobError, match=r"the job would delete its own input\. Write to another folder, or set mode = append"
     ):
         plan_job(load_job(tmp_path / "job.conf"), lookup, load_engine(environment={}, folder=tmp_path))
 

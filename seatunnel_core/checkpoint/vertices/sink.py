@@ -125,7 +125,7 @@ class SinkVertex:
     def doing(self) -> tuple[str, int]:
         """Return the current activity of the sink, and its start in milliseconds."""
         missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
-        return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
+        return f"waits for the barrier from {', '.join(missing) or 'no source'}", self._since_ms
 
     # Collecting.
 

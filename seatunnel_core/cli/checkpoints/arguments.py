@@ -223,18 +223,18 @@ def _destination(values: argparse.Namespace) -> StorageReference | None:
 def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
-        raise argparse.ArgumentTypeError("expected KEY=VALUE, as in -p namespace=/checkpoints/")
+        raise argparse.ArgumentTypeError("expected KEY=VALUE, for example -p namespace=/checkpoints/")
     return key, value
 
 
 def _number(text: str) -> int:
     if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected the number of a pipeline, from 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected the number of a pipeline (1 or higher), not {text!r}")
     return int(text)
 
 
 def _ref(text: str) -> CheckpointRef | int:
     found = re.fullmatch(r"(?:([0-9]{1,10})-)?([0-9]{1,20})", text, re.ASCII)
     if found is None:
-        raise argparse.ArgumentTypeError(f"expected EPOCH-ID, as in 100000-7, or an ID, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected EPOCH-ID, for example 100000-7, or an ID, not {text!r}")
     return int(found[2]) if found[1] is None else CheckpointRef(int(found[1]), int(found[2]))

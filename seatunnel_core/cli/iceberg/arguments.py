@@ -41,4 +41,6 @@ def parse_iceberg(parser: Parser, argv: Sequence[str]) -> IcebergArguments:
     return read_options(IcebergArguments, values)
 
 
-ICEBERG = Subcommand(name="iceberg", summary="rewrite Iceberg tables without deleted rows", parse=parse_iceberg)
+ICEBERG = Subcommand(
+    name="iceberg", summary="rewrite the data files of Iceberg tables without the deleted rows", parse=parse_iceberg
+)

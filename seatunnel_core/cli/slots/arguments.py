@@ -45,7 +45,7 @@ def parse_slots(parser: Parser, argv: Sequence[str]) -> SlotsArguments:
     parser.usage = "seatunnel slots VERB -c FILE [NAME] [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("list", "drop"), help="one of the verbs below")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="drop: name of a single slot to drop; by default all")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="drop: name of the slot to drop; by default, all slots")
     add_options(parser, SlotsArguments)
     values = parser.parse_args(argv)
     if values.config is None:

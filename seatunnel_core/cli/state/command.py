@@ -55,7 +55,7 @@ def _rows(found: IncrementState, now: IncrementState | None) -> list[tuple[str, 
     rows: list[tuple[str, ...]] = []
     for source, each in sources:
         cursor, column = each.cursor, (each.reads or {}).get("column", "-")
-        value = ("nothing yet", "-") if cursor is None else (cursor.value, cursor.since or "-")
+        value = ("none", "-") if cursor is None else (cursor.value, cursor.since or "-")
         rows.append((found.name, source, column, *value, *job))
     return rows
 

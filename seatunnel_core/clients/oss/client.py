@@ -65,12 +65,12 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
     name = written.removeprefix("oss://").rstrip("/")
     if not name:
         raise StorageConfigurationError(
-            f"{BUCKET} not set: set it to the name of the bucket, as in {BUCKET}: my-checkpoints"
+            f"{BUCKET} not set: set it to the name of the bucket, for example {BUCKET}: my-checkpoints"
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 characters from a-z, 0-9 and "
-            "-, as in my-checkpoints; a folder in it is written as namespace"
+            f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 characters from a-z, 0-9 and -, "
+            "for example my-checkpoints; a folder in it is written as namespace"
         )
     return name
 
@@ -81,14 +81,14 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
     if not written:
         raise StorageConfigurationError(
-            f"{ENDPOINT} not set: set it to the endpoint of the bucket's region, as in "
-            f"{ENDPOINT}: oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
+            f"{ENDPOINT} not set: set it to the endpoint of the bucket's region, for example {ENDPOINT}: "
+            f"oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
         )
     scheme, separator, host = written.rpartition("://")
     if scheme not in ("", "http", "https") or not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
         raise StorageConfigurationError(
-            f"{ENDPOINT} is {written!r}, which is not a host: set it to the endpoint of the bucket's region, as in "
-            "oss-cn-hangzhou.aliyuncs.com"
+            f"{ENDPOINT} is {written!r}, which is not a host: set it to the endpoint of the bucket's region, for "
+            "example oss-cn-hangzhou.aliyuncs.com"
         )
     if host.startswith(bucket + "."):
         raise StorageConfigurationError(
@@ -113,6 +113,6 @@ def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> fl
     written = configuration.get(key) or f"{default_s * 1_000:.0f}"
     if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
         raise StorageConfigurationError(
-            f"{key} is {written!r}, expected milliseconds, as in {key}: {default_s * 1000:.0f}"
+            f"{key} is {written!r}, expected milliseconds, for example {key}: {default_s * 1000:.0f}"
         )
     return int(written) / 1_000

@@ -52,9 +52,9 @@ def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
         return lambda configuration: Installed(name, issuer, configuration)
     if make is None:
         raise StorageConfigurationError(
-            f"{PROVIDER} contains {name!r}, which is unknown. Use one of these, or several separated by commas: "
-            f"{', '.join(_PROVIDERS)}; or one that is installed in the entry point group {GROUP}: "
-            f"{', '.join(provider_names()) or 'nothing yet'}"
+            f"{PROVIDER} contains {name!r}, which is unknown. Built-in providers: {', '.join(_PROVIDERS)}. "
+            f"Providers installed in the entry point group {GROUP}: {', '.join(provider_names()) or 'none'}. "
+            "Separate several providers with commas"
         )
     return make
 

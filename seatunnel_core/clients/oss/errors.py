@@ -23,7 +23,8 @@ _REMEDIES = {
     "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)",
     "InvalidSecurityToken": "Set fs.oss.securityToken together with the two keys that were issued with it",
     "RequestTimeTooSkewed": "Correct this machine's clock: OSS accepts a difference of 15 minutes",
-    "InvalidArgument": "If it is the region, correct fs.oss.region: it must be the bucket's, as in cn-hangzhou",
+    "InvalidArgument": "If the region is invalid, correct fs.oss.region: it must be the bucket's region, for example "
+    "cn-hangzhou",
     "FileImmutable": "The bucket has a retention policy that prevents removal: use a bucket in which checkpoints "
     "can be removed",
     "UserDisable": "The account is disabled: check its billing",

@@ -31,7 +31,7 @@ _TOKEN = (
 _REGION = "Set the bucket's region in fs.s3a.endpoint.region, and an endpoint of that region in fs.s3a.endpoint"
 
 REFUSALS: Mapping[str, str] = {
-    "NoSuchBucket": "there is no such bucket. Create it, or correct s3.bucket and fs.s3a.endpoint",
+    "NoSuchBucket": "the bucket does not exist. Create it, or correct s3.bucket and fs.s3a.endpoint",
     "InvalidBucketName": "the server rejects this bucket name. Correct s3.bucket",
     "InvalidAccessKeyId": (
         "the server does not know the access key. Correct fs.s3a.access.key, and check that fs.s3a.endpoint is "
@@ -78,7 +78,10 @@ _MAY_PASS: Mapping[str, str] = {
         "without details, so the response was truncated, or another server sent it. Check the network and "
         "any proxy in front of fs.s3a.endpoint, then try again"
     ),
-    "SlowDown": "the server requires fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",
+    "SlowDown": (
+        "the server rejected the request because there were too many. Raise the checkpoint interval, or spread jobs "
+        "over more buckets"
+    ),
 }
 
 _PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
@@ -169,7 +172,10 @@ def _disconnection(error: BotoCoreError) -> StorageFailureError:
             f"the credentials are not available ({type(error).__name__}). Check fs.s3a.aws.credentials.provider "
             "and the settings that it needs"
         )
-    return StorageAccessError(f"boto3 does not send this ({type(error).__name__}). Check the keys in plugin-config")
+    return StorageAccessError(
+        f"boto3 did not send the request, because it is invalid ({type(error).__name__}). Check the keys in "
+        "plugin-config"
+    )
 
 
 _LACKING = botocore_errors.NoCredentialsError | botocore_errors.PartialCredentialsError

@@ -53,7 +53,7 @@ def request(configuration: Mapping[str, str]) -> dict[str, Any]:
     arn = configuration.get(ARN)
     if not arn:
         raise StorageConfigurationError(
-            f"AssumedRoleCredentialProvider needs {ARN}: set it to the role, as in "
+            f"AssumedRoleCredentialProvider needs {ARN}: set it to the ARN of the role, for example "
             "arn:aws:iam::123456789012:role/seatunnel"
         )
     optional = {"ExternalId": configuration.get(EXTERNAL_ID), "Policy": configuration.get(POLICY)}
@@ -69,5 +69,7 @@ def _duration_s(written: str) -> int:
     match = re.fullmatch(r"([0-9]{1,6})([smh]?)", written.strip())
     seconds = int(match[1]) * _SECONDS[match[2]] if match else 0
     if not 15 * 60 <= seconds <= 12 * 3600:
-        raise StorageConfigurationError(f"{DURATION} is {written!r}, expected 15m to 12h, as in {DEFAULT_DURATION}")
+        raise StorageConfigurationError(
+            f"{DURATION} is {written!r}, expected 15m to 12h, for example {DEFAULT_DURATION}"
+        )
     return seconds

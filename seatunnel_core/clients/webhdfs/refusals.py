@@ -19,7 +19,7 @@ from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError
 _CLEAR = "Set another namespace in plugin-config, or remove the file or folder that blocks this one"
 
 _FINAL = {
-    "AccessControlException": "Make this user the owner of the folder, as in: hdfs dfs -chown <user> "
+    "AccessControlException": "Make this user the owner of the folder, for example: hdfs dfs -chown <user> "
     f"<namespace>; or set {USER}",
     "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
     f"or remove {PROXY_USER}",

@@ -97,8 +97,8 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     if here.storages != there.storages:
         has, lacks = (here, there) if len(here.storages) > len(there.storages) else (there, here)
         return (
-            f"{has.address} stores the state where a map: block in hazelcast.yaml or metadata-url specifies, but "
-            f"{lacks.address} has neither: copy the same files to all nodes"
+            f"{has.address} stores the state at the location that a map: block in hazelcast.yaml or metadata-url "
+            f"sets, but {lacks.address} has neither: copy the same files to all nodes"
         )
     return None
 

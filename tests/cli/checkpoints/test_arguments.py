@@ -21,7 +21,7 @@ def refusal(*argv: str) -> str:
         (["lst"], "invalid choice: 'lst'"),
         (["show"], "arguments are required: JOB"),
         (["show", "j", "0"], "the number of a pipeline"),
-        (["show", "j", "1", "x"], "expected EPOCH-ID, as in 100000-7"),
+        (["show", "j", "1", "x"], "expected EPOCH-ID, for example 100000-7"),
         (["show", "j", "1", "1", "2"], "at most 1"),
         (["diff", "j", "1", "1", "2", "3"], "at most 2"),
         (["copy"], "required: --to"),

@@ -65,7 +65,7 @@ def test_a_copy_does_what_it_can_and_says_what_it_could_not(terminal: Terminal, 
     terminal.damage(200_000, 6)
     text = terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
     assert "Job job-2 copied: 0 checkpoints" in text
-    assert f"job {JOB} is not copied: the latest checkpoint" in text
+    assert f"job {JOB} was not copied: the latest checkpoint" in text
 
 
 def test_a_destination_that_is_damaged_is_said(terminal: Terminal, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_without_a_ticket_the_door_is_shut(cluster: SecureHdfs) -> None:
     [
         ({"kerberos_principal": "bob@TEST.LOCAL"}, r"has no key for bob@TEST\.LOCAL; .* Set kerberos_principal"),
         ({"kerberos_keytab_path": "/absent.keytab"}, r"keytab /absent\.keytab .*cannot be read.*kerberos_keytab_path"),
-        ({"krb5_path": "/elsewhere/krb5.conf"}, "krb5_path is /elsewhere/krb5.conf, but Kerberos reads"),
+        ({"krb5_path": "/elsewhere/krb5.conf"}, "krb5_path is /elsewhere/krb5.conf, but this process already uses"),
     ],
 )
 def test_a_mistake_is_named_before_anything_is_written(cluster: SecureHdfs, wrong: dict[str, Any], says: str) -> None:

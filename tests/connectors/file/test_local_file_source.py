@@ -93,7 +93,7 @@ def test_quoted_empty_values_are_null_where_they_are_no_text(tmp_path: Path) -> 
 def test_not_nullable_is_held(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,a\n,b\n")
     columns = [{"name": "id", "type": "int", "nullable": False}, {"name": "name", "type": "string"}]
-    with pytest.raises(RowError, match="line 2, column 'id': is null, but the schema has nullable = false"):
+    with pytest.raises(RowError, match="line 2, column 'id': the value is null, but the schema has nullable = false"):
         rows(source(tmp_path, schema={"columns": columns}))
 
 

@@ -296,7 +296,7 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
         (SSLError(endpoint_url="-", error="EOF occurred"), StorageUnavailableError, "encrypted connection broke"),
         (NoCredentialsError(), StorageAccessError, "credentials are not available"),
         (CredentialRetrievalError(provider="-", error_msg="canary"), StorageUnavailableError, "are not available"),
-        (ParamValidationError(report="canary"), StorageAccessError, "boto3 does not send this"),
+        (ParamValidationError(report="canary"), StorageAccessError, "boto3 did not send the request"),
         (ResponseParserError("canary"), StorageUnavailableError, "not valid for S3"),
         (ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject"), StorageAccessError, "Grant them s3:GetObject"),
         (ClientError({}, "GetObject"), StorageAccessError, "Look up this code"),

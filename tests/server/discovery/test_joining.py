@@ -40,7 +40,7 @@ THERE = evolve(HERE, address="b:2", boot="y")
         (evolve(THERE, alone=True, leads=False), None),
         (evolve(THERE, timeout_s=60.0), "b:2 uses a heartbeat interval of 2 s and a timeout of 60 s"),
         (evolve(THERE, timeout_s=60.0, leads=False), None),
-        (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state where a map: block"),
+        (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state at the location that a map: block"),
     ],
 )
 def test_what_may_not_differ(there: Introduction, told: str | None) -> None:

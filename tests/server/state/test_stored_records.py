@@ -169,7 +169,7 @@ def test_what_is_no_block_is_rejected(block: Any) -> None:
 def test_names_of_files_need_not_be_text_and_other_texts_must() -> None:
     name = "/caf\udce9"
     assert Binding.from_record(Binding(terms={"path": name}, place=name).record()).place == name
-    with pytest.raises(StoredValueError, match="must be a text"):
+    with pytest.raises(StoredValueError, match="must be a string"):
         PastAttempt.from_record({**PAST[0].record(), "cause": name})
 
 

@@ -31,7 +31,7 @@ def test_one_of_several_answers() -> None:
 
 @pytest.mark.parametrize("master", ["spark://host", "spark://:7077", "spark://host:", "spark://host:http", "spark://"])
 def test_an_address_without_its_parts(master: str) -> None:
-    with pytest.raises(PlatformError, match="expected a Spark master as spark://HOST:PORT"):
+    with pytest.raises(PlatformError, match="is not a Spark master: expected spark://HOST:PORT"):
         require_master(master)
 
 

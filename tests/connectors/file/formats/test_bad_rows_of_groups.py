@@ -47,7 +47,7 @@ def test_bad_rows_are_named_and_left_out(tmp_path: Path, format: str) -> None:
         [
             f"{where} 2, column 'id': 'x': {is_no_int}",
             f"{where} 3, column 'small': '300': {too_large}",
-            f"{where} 4, column 'id': is null, but the schema has nullable = false",
+            f"{where} 4, column 'id': the value is null, but the schema has nullable = false",
             f"{where} 7, column 'id': 'y': {is_no_int}",
         ],
         strict=True,

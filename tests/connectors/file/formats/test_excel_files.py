@@ -134,7 +134,7 @@ def test_not_nullable_is_held(tmp_path: Path) -> None:
     sheet(tmp_path / "a.xlsx", (1, None))
     columns = [{"name": "id", "type": "int"}, {"name": "v", "type": "string", "nullable": False}]
     made = source(tmp_path, schema={"columns": columns})
-    with pytest.raises(RowError, match="row 1, column 'v': is null, but the schema has nullable = false"):
+    with pytest.raises(RowError, match="row 1, column 'v': the value is null, but the schema has nullable = false"):
         read(made)
 
 

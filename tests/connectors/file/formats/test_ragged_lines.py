@@ -99,7 +99,7 @@ def test_what_a_job_says_counts_for_each_of_several_tables(tmp_path: Path) -> No
 
 def test_a_missing_value_is_no_value_for_a_column_that_must_have_one(tmp_path: Path) -> None:
     columns = [{"name": "a", "type": "string"}, {"name": "b", "type": "string", "nullable": False}]
-    with pytest.raises(RowError, match="line 1, column 'b': is null, but the schema has nullable = false"):
+    with pytest.raises(RowError, match="line 1, column 'b': the value is null, but the schema has nullable = false"):
         rows(tmp_path, "x\n", Noting(), schema={"columns": columns})
 
 

@@ -156,7 +156,7 @@ def test_a_watched_folder_finds_new_objects(server: S3Server, folder: str, monke
     [
         ({"secret_key": "wrong"}, "SignatureDoesNotMatch to ListObjectsV2: .* Correct secret_key"),
         ({"access_key": "nobody"}, "InvalidAccessKeyId to ListObjectsV2: .* Correct access_key"),
-        ({"bucket": "no-such-bucket-here"}, "cannot be listed: .* there is no such bucket"),
+        ({"bucket": "no-such-bucket-here"}, "cannot be listed: .* the bucket does not exist"),
         ({"fs.s3a.endpoint": f"http://127.0.0.1:{deaf_port()}"}, "cannot be listed: no server responds"),
         ({"path": "/absent"}, f"s3://{BUCKET}/absent cannot be listed: No such file"),
     ],
