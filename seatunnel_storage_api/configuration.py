@@ -32,12 +32,12 @@ def namespace(configuration: Mapping[str, str]) -> str:
     if not written.endswith("/"):
         raise NamespaceError(f'the namespace {written!r} must end with "/": write {written + "/"!r}')
     if not written.startswith("/"):
-        raise NamespaceError(f'the namespace {written!r} must be absolute: start it with "/", as in "/{written}"')
+        raise NamespaceError(f'the namespace {written!r} must be absolute: start it with "/", for example "/{written}"')
     parts = written.split("/")[1:-1]
     if any(part in ("", ".", "..") for part in parts) or _UNFIT.search(written):
         raise NamespaceError(
-            f'the namespace {written!r} must be a plain path: no "..", ".", "//" or control characters, '
-            f"as in {DEFAULT_NAMESPACE!r}"
+            f'the namespace {written!r} must be a plain path: no "..", ".", "//" or control characters, for example '
+            f"{DEFAULT_NAMESPACE!r}"
         )
     return written
 

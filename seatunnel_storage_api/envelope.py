@@ -112,8 +112,8 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
         raise _damaged(where, "it does not start with the header of a sealed object")
     if version != FORMAT_VERSION:
         raise UnsupportedFormatError(
-            f"cannot read {where}: it has format version {version}, this library reads version {FORMAT_VERSION}. "
-            "Use the version that wrote it, or a newer one"
+            f"cannot read {where}: it has format version {version}, but this library reads version "
+            f"{FORMAT_VERSION}. Use the version that wrote it, or a newer one"
         )
     body_start = _PREAMBLE_BYTES + header_bytes
     header = _parse(bytes(view[_PREAMBLE_BYTES:body_start]), where)
@@ -122,8 +122,8 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
         raise _damaged(where, f"its header does not describe a {kind} of {len(body)} bytes")
     if header.get("codec") != _CODEC:
         raise UnsupportedFormatError(
-            f"cannot read {where}: its body has the codec {header.get('codec')!r}, this library knows {_CODEC!r}. "
-            "Use the version that wrote it, or a newer one"
+            f"cannot read {where}: its body has the codec {header.get('codec')!r}, but this library supports only "
+            f"{_CODEC!r}. Use the version that wrote it, or a newer one"
         )
     return Opened(header=header, body=bytes(body))
 

@@ -78,7 +78,7 @@ def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
     if unknown:
         raise ValueError(f"incremental has the unknown key {unknown[0]!r}; expected {', '.join(keys)}")
     if block.get("column") is None:
-        raise ValueError("incremental needs the key column, for example incremental { column = updated_at }")
+        raise ValueError("incremental requires the key column, for example incremental { column = updated_at }")
     return Increment(
         column=STRING.parse(block["column"]),
         start=None if block.get("start") is None else STRING.parse(block["start"]),

@@ -39,7 +39,7 @@ TABLE = Option(
     "row_error_handle_way.error_table",
     STRING,
     aliases=("error_table",),
-    doc="Table of errors for ROUTE_TO_TABLE, as table, schema.table or database.schema.table.",
+    doc="Table of errors for ROUTE_TO_TABLE: table, schema.table or database.schema.table.",
 )
 
 _ERRORS = pa.schema(

@@ -25,7 +25,7 @@ TABLE_PATH = Option(
     STRING,
     required=True,
     aliases=("tablePath",),
-    doc="Table of this entry, as database.schema.table.",
+    doc="Path of this entry's table: database.schema.table.",
 )
 
 _COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH))

@@ -30,7 +30,9 @@ class Crash(StorageFixtures):
             assert known <= stored.keys()
             assert all(states == writer.states_of(number) for (_, number), states in stored.items())
             unknown = sorted(stored.keys() - known)
-            assert len({epoch for epoch, _ in unknown}) == len(unknown), "of each writer only the store under way"
+            assert len({epoch for epoch, _ in unknown}) == len(unknown), (
+                "at most one unacknowledged checkpoint per writer"
+            )
             latest = reading.get_latest_checkpoint(JOB, 1)
             assert latest is not None
             # The last request of a dead writer may reach a server between two readings.

@@ -76,7 +76,7 @@ class StorageFixtures(ABC):
     def seed(self) -> int:
         """Return the random seed: ``SEATUNNEL_SEED``, or a new one, which a failing test prints."""
         number = int(os.environ.get("SEATUNNEL_SEED") or random.randrange(2**32))
-        sys.stdout.write(f"to play this again: SEATUNNEL_SEED={number}\n")
+        sys.stdout.write(f"to reproduce this: SEATUNNEL_SEED={number}\n")
         return number
 
     @contextlib.contextmanager

@@ -169,7 +169,7 @@ def test_a_model_that_says_too_little_is_asked_about_fewer_rows(service: HttpSer
     rows = passed(Llm, api_path=f"{service.url}/chat", prompt="?", output_data_type="INT")
     assert [row["llm_output"] for row in rows] == [1, 2, 3]
     service.at["/chat"] = lambda _: said("[1, 2]")
-    with pytest.raises(TransformError, match="the model's reply for one row is 2 values") as raised:
+    with pytest.raises(TransformError, match="the model returned 2 values for one row") as raised:
         passed(Llm, PEOPLE[:1], api_path=f"{service.url}/chat", prompt="?")
     assert raised.value.retryable
 
@@ -306,7 +306,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
         (
             Embedding,
             {"vectorization_fields": {"v": {"field": "x", "modality": "jpeg"}}},
-            "only texts are supported",
+            "only text is supported",
         ),
         (Embedding, {"vectorization_fields": {}}, "no column is set"),
     ],

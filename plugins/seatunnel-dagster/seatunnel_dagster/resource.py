@@ -28,17 +28,16 @@ class SeaTunnelCluster(dg.ConfigurableResource):
     """Cluster that runs jobs."""
 
     nodes: list[str] = Field(
-        description="REST addresses of the nodes, as host:port. If one does not respond, another is used."
+        description="REST addresses of the nodes, in the form host:port. If a node does not respond, another is used."
     )
-    user: str = Field(default="", description="User name, as in http.basic-auth-username.")
+    user: str = Field(default="", description="User name; the value of http.basic-auth-username.")
     password: str = Field(
-        default="", description="Password, as in http.basic-auth-password; use an EnvVar to keep it out of the code."
+        default="",
+        description="Password; the value of http.basic-auth-password. Use an EnvVar to keep it out of the code.",
     )
-    context_path: str = Field(default="", description="Path prefix, as in http.context-path.")
+    context_path: str = Field(default="", description="Path prefix; the value of http.context-path.")
     https: bool = False
-    ca_file: str = Field(
-        default="", description="PEM file with the certificates that the nodes' certificates are verified with."
-    )
+    ca_file: str = Field(default="", description="PEM file with the trusted certificates for the nodes.")
     certificate: str = Field(default="", description="PEM file with this client's certificate and key.")
     poll_interval_s: float = Field(default=POLL_S, description="Interval between two queries of a job's status.")
     patience_s: float = Field(

@@ -94,7 +94,9 @@ def record(key: str, entry: Entry | None) -> bytes:
     try:
         name = key.encode()
     except UnicodeEncodeError as cause:
-        raise StorageUsageError(f"the key {key!r} of a map cannot be written as UTF-8. Use text") from cause
+        raise StorageUsageError(
+            f"the key {key!r} of a map cannot be written as UTF-8. Use a string without surrogates"
+        ) from cause
     if len(name) > MAX_KEY_BYTES:
         raise StorageUsageError(
             f"the key {key[:40]!r}… of a map has {len(name)} bytes; the maximum is {MAX_KEY_BYTES}. Move the long "
@@ -184,7 +186,7 @@ def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
         raise damaged(where, "the SHA-256 of a frame does not match")
     if version != FORMAT_VERSION or kind not in tuple(Kind):
         raise UnsupportedFormatError(
-            f"cannot read {where}: it has format version {version}, this plugin reads version {FORMAT_VERSION}. "
+            f"cannot read {where}: it has format version {version}, but this plugin reads version {FORMAT_VERSION}. "
             "Use the version that wrote it, or a newer one"
         )
     return Frame(Kind(kind), epoch, number, data[_BODY_AT:end]), end + 1

@@ -61,9 +61,8 @@ def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
     cluster = properties.get(CLUSTER_NAME) or DEFAULT_CLUSTER_NAME
     if "/" in cluster or cluster in (".", ".."):
         raise StorageConfigurationError(
-            f"{CLUSTER_NAME} is {cluster!r}, but it must be a single folder name. Write a plain name, as in "
-            f"{CLUSTER_NAME}: "
-            f"{DEFAULT_CLUSTER_NAME}, and write the rest of the path to {shared.NAMESPACE}"
+            f"{CLUSTER_NAME} is {cluster!r}, but it must be a single folder name. Write a plain name, for example "
+            f"{CLUSTER_NAME}: {DEFAULT_CLUSTER_NAME}, and write the rest of the path to {shared.NAMESPACE}"
         )
     namespace = (properties.get(shared.NAMESPACE) or DEFAULT_NAMESPACE).rstrip("/")
     rest = {key: value for key, value in properties.items() if key not in {TYPE, CLUSTER_NAME, *_NO_EFFECT}}

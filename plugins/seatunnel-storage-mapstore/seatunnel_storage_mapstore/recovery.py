@@ -47,7 +47,7 @@ def _read(folder: Folder, contents: Contents) -> Recovered:
     snapshots = [piece for piece in log if piece.kind == SNAPSHOT]
     if not snapshots:
         if log:
-            raise _MovedError(f"groups of changes, such as {log[-1].name}, exist, but no earlier snapshot")
+            raise _MovedError(f"there are groups of changes, such as {log[-1].name}, but no earlier snapshot")
         return Recovered(0, {})
     base = snapshots[-1]
     entries: dict[str, Entry] = {}

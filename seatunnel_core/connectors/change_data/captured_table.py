@@ -83,7 +83,11 @@ def _divided_by_key(found: Found, configured: str | None) -> Found:
         return found
     if configured:
         raise SourceError(
-            f"option 'snapshotSplitColumn': {configured} is not a column of the key of {found.reading.name}; "
-            + (f"expected one of {', '.join(key)}" if key else "without a key, a table is read as one chunk: remove it")
+            f"option 'snapshotSplitColumn': {configured} is not a key column of {found.reading.name}; "
+            + (
+                f"expected one of {', '.join(key)}"
+                if key
+                else "a table without a key is read as one chunk, so remove this option"
+            )
         )
     return evolve(found, split_column=None)

@@ -151,7 +151,7 @@ class ColumnRules:
                 if len(rules) > 1:
                     raise SourceError(f"{where}: {' and '.join(rule.shown for rule in rules)} both apply; remove one")
                 if rules and column.name in found.schema().primary_key:
-                    raise SourceError(f"{where}: {rules[0].shown} applies to a column of the key; exclude the column")
+                    raise SourceError(f"{where}: {rules[0].shown} applies to a key column; exclude the column")
                 if rules and (problem := rules[0].mask.problem(column.arrow)):
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
 

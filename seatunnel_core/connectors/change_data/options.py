@@ -39,7 +39,7 @@ TABLE_NAMES: Option[tuple[str, ...]] = Option(
     LIST(),
     required=True,
     unless=("table-pattern",),
-    doc="Tables to capture, as database.schema.table, or the last parts of this path if they are unique.",
+    doc="Tables to capture, in the form database.schema.table. Leading parts can be omitted if the rest is unique.",
 )
 TABLE_PATTERN = Option(
     "table-pattern",
@@ -84,8 +84,8 @@ SPLIT_SIZE = Option(
     doc="Approximate number of rows in a chunk of a table.",
 )
 FETCH_SIZE = Option(
-    "snapshot.fetch.size", within(1, 2**31 - 1), default=1024, no_effect="batches have the size that the engine needs",
-    unit="rows", doc="SeaTunnel's number of rows that a reader fetches at once.",
+    "snapshot.fetch.size", within(1, 2**31 - 1), default=1024, no_effect="the engine chooses the batch size",
+    unit="rows", doc="Number of rows per fetch in SeaTunnel.",
 )  # fmt: skip
 EVEN_UPPER = Option(
     "chunk-key.even-distribution.factor.upper-bound", NUMBER, default=100.0, doc=jdbc.EVEN_UPPER.doc
@@ -100,7 +100,10 @@ THRESHOLD = Option(
     doc="Minimum number of chunks for which uneven chunk bounds are computed from a sample of the rows.",
 )
 SAMPLING_RATE = Option(
-    "inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."
+    "inverse-sampling.rate",
+    within(1, 2**31 - 1),
+    default=1000,
+    doc="Sampling rate: with the value N, one row in N is sampled.",
 )
 ALLOW_SAMPLING = Option("split.allow-sampling", BOOLEAN, default=True, doc=jdbc.ALLOW_SAMPLING.doc)
 CONNECT_TIMEOUT = Option(
@@ -133,7 +136,7 @@ DEBEZIUM = Option(
         "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT. With format = "
         "COMPATIBLE_DEBEZIUM_JSON also topic.prefix or database.server.name, key.converter.schemas.enable, "
         "value.converter.schemas.enable (both true by default) and tombstones.on.delete (false by default). Other "
-        "column properties are rejected, and all others are ignored with a warning."
+        "column properties are rejected; all other properties are ignored with a warning."
     ),
 )
 _EXACT = "the engine is always exact"

@@ -147,9 +147,9 @@ class FakeSource(Source):
         first, limit = self.options[opt.AUTO_INCREMENT_START], 2 ** (column.type.bit_width - 1)
         if not (-limit <= first and first + rows <= limit):
             raise SourceError(
-                f"FakeSource: {rows} rows counted from auto.increment.start = {first} do not fit into column "
-                f"{column.name!r} with the range {-limit} to {limit - 1}; set a lower start, or declare the column "
-                "as bigint"
+                f"FakeSource: with auto.increment.start = {first}, the numbers of {rows} rows do not fit into "
+                f"column {column.name!r} with the range {-limit} to {limit - 1}; set a lower start, or declare the "
+                "column as bigint"
             )
 
     def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:

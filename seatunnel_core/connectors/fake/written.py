@@ -87,7 +87,7 @@ def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) ->
             raise ValueError(f"the fields {unknown} are not in the schema, which contains {names}")
         fields = [fields.get(name) for name in names]
     if len(fields) != len(columns):
-        raise ValueError(f"found {len(fields)} fields, expected {len(columns)} as in the schema")
+        raise ValueError(f"found {len(fields)} fields, expected {len(columns)} according to the schema")
     findings = Findings(UsageError)
     values = []
     for value, column in zip(fields, columns, strict=True):

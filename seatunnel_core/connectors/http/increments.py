@@ -72,8 +72,8 @@ class RowIncrements:
             zone = {mark: value for mark, value in zone.items() if since is None or value >= since}
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"no increment would include {pick(missing, 'row')} of {self.shown} without a value in "
-                f"{self.increment.column!r}. Skip such rows with incremental {{ nulls = SKIP }}"
+                f"no increment would include {pick(missing, 'row')} of {self.shown}, because "
+                f"{self.increment.column!r} is null. Skip such rows with incremental {{ nulls = SKIP }}"
             )
         if last is None:
             return Window(reads=self.reads, after=after)
@@ -189,8 +189,8 @@ def key_of_increment(increment: Increment, content: Content, paging: Paging | No
     key = increment.key or content.schema.primary_key
     if not key:
         raise UsageError(
-            "option 'incremental': schema has no primaryKey to identify rows at the boundary of an "
-            "increment. Set key, as in incremental { key = [id] }"
+            "option 'incremental': schema has no primaryKey to identify rows at the boundary of an increment. Set "
+            "key, for example incremental { key = [id] }"
         )
     return tuple(key)
 
@@ -222,8 +222,9 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
 def _refuse_others(content: Content, paging: Paging | None) -> None:
     if not content.has_columns:
         raise UsageError(
-            "option 'incremental': the types of the column and the key are unknown: declare schema, as in schema { "
-            "fields { id = bigint, updated_at = timestamp_tz } }, or set schema_sample = 1000 to infer the columns"
+            "option 'incremental': the types of the column and the key are unknown: declare schema, for example "
+            "schema { fields { id = bigint, updated_at = timestamp_tz } }, or set schema_sample = 1000 to infer "
+            "the columns"
         )
     if paging is not None and paging.last:
         raise UsageError(

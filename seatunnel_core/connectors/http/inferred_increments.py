@@ -112,8 +112,8 @@ class InferredIncrements:
 
     def _refused(self, why: str) -> SourceError:
         return SourceError(
-            f"option 'incremental': {self.increment.column!r} of {self.shown} cannot be compared: {why}. Declare the "
-            "columns, as in schema { fields { id = bigint, updated_at = timestamp_tz } }"
+            f"option 'incremental': {self.increment.column!r} of {self.shown} cannot be compared: {why}. Declare "
+            "the columns, for example schema { fields { id = bigint, updated_at = timestamp_tz } }"
         )
 
 

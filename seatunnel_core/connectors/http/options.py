@@ -57,7 +57,7 @@ CERTIFICATE = Option("tls_certificate_file", STRING, doc="PEM file with the clie
 KEY = Option(
     "tls_key_file",
     STRING,
-    doc="PEM file with the key of the client certificate, if it is in a separate file; without a passphrase.",
+    doc="PEM file with the unencrypted key of the client certificate, if it is in a separate file.",
 )
 
 CONNECTION: tuple[Option[Any], ...] = (

@@ -170,7 +170,7 @@ Klaviyo = _source(
 )
 Lemlist = _source(
     "Lemlist",
-    "Reads rows from Lemlist's API; sends ``password`` by basic authentication, with an empty user name.",
+    "Reads rows from Lemlist's API; sends ``password`` with basic authentication and an empty user name.",
     PASSWORD,
     headers={_AUTHORIZATION: _Header(":{password}", is_basic=True)},
     example="""

@@ -140,7 +140,7 @@ class Walk:
             request = self._following(request, cursor)
             mark = _digest(request.url.encode() if self._is_address(cursor) else cursor.encode())
             if mark in seen:
-                said = "the cursor of its request" if cursor == before else "an earlier cursor"
+                said = "the same cursor as its request" if cursor == before else "an earlier cursor"
                 raise SourceError(
                     f"{where} contains {said}, so the pages would never end: check cursor_field and "
                     "cursor_response_field"

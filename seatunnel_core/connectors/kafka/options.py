@@ -16,7 +16,7 @@ SERVERS = Option(
     STRING,
     required=True,
     unless=("tables_configs",),
-    doc="Brokers for the first connection, as host:port separated by commas.",
+    doc="Brokers for the initial connection: a comma-separated list of host:port.",
 )
 CONFIG = Option(
     "kafka.config",
@@ -68,8 +68,10 @@ GROUP = Option(
     "consumer.group",
     STRING,
     default="SeaTunnel-Consumer-Group",
-    doc="Consumer group: group_offsets starts at its offsets, and commit_on_checkpoint commits them. It does not "
-    "assign partitions.",
+    doc=(
+        "Consumer group. group_offsets starts at its committed offsets, and commit_on_checkpoint commits offsets to "
+        "it. The group does not assign partitions."
+    ),
 )
 COMMIT = Option(
     "commit_on_checkpoint",
@@ -88,8 +90,10 @@ POLL = Option(
 SCHEMA_BLOCK = Option(
     "schema",
     SCHEMA,
-    doc="Columns of the messages. Without it, json and text give one column, content; with schema_sample the "
-    "columns of json are inferred.",
+    doc=(
+        "Columns of the messages. If unset, json and text give one column, content; schema_sample infers the columns "
+        "of json."
+    ),
 )
 START = Option(
     "start_mode",

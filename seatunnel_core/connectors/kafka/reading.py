@@ -138,9 +138,9 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
         return
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         raise SourceChangedError(
-            f"{cluster.names}: {wanted}: some offsets no longer exist: the topic's retention removed them, or "
-            "the topic was created again. Start a new job, or increase the retention beyond the time that a "
-            "job may be stopped"
+            f"{cluster.names}: {wanted}: some offsets no longer exist: the topic's retention removed them, or the "
+            "topic was created again. Start a new job. To prevent this error, set the topic's retention to more "
+            "than the longest time for which you stop a job"
         )
     found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(error))
     if not found.retryable:

@@ -40,7 +40,8 @@ WITHOUT_EFFECT = {
 _REFUSED = {
     "group.id": "write consumer.group outside kafka.config",
     "bootstrap.servers": "write it outside kafka.config",
-    "transactional.id": "the engine sets it, from job, pipeline and sink; set transaction_prefix outside kafka.config",
+    "transactional.id": "the engine derives it from the job, pipeline and sink; set transaction_prefix outside "
+    "kafka.config",
     "interceptor.classes": "Java classes are not supported",
     "partitioner.class": "Java classes are not supported; use partition, assign_partitions or partition_key_fields",
     "partition.assignment.strategy": "the engine divides partitions",

@@ -66,7 +66,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self.root = _root(options) if self._stages else ""
         self._prefix: str = options[opt.PREFIX]
         if not _LEGAL.fullmatch(self._prefix):
-            raise UsageError("option 'transaction_prefix': expected letters, digits, dots, _ and -, at most 200")
+            raise UsageError("option 'transaction_prefix': expected at most 200 letters, digits, dots, _ and -")
         if self._encoder.format == "avro":
             self.task_modules = (*TASK_MODULES, "fastavro")
         if not self._stages:

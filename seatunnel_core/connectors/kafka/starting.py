@@ -222,7 +222,7 @@ def _offset(written: tuple[str, str]) -> tuple[Place, int]:
     topic, _, partition = name.rpartition("-")
     if not topic or not partition.isdigit() or not value.isdigit():
         raise UsageError(
-            f"option 'start_mode.offsets': {name} = {value} is not an offset; write it as \"topic-0\" = 50"
+            f"option 'start_mode.offsets': {name} = {value} is not an offset; expected the form \"topic-0\" = 50"
         )
     return (topic, int(partition)), int(value)
 

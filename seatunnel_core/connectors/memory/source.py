@@ -74,8 +74,8 @@ class MemorySource(Source):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         if stored.text(split.body, "digest") != self._held.digest:
             raise SourceChangedError(
-                "the Memory source has another object than at the start of the job: pass the same rows with the "
-                "same types, or start a new job"
+                "the object of the Memory source differs from the object with which the job started: pass the same "
+                "rows with the same types, or start a new job"
             )
         if self._table is None:
             self._table = pa.ipc.open_stream(self._held.stream).read_all()

@@ -113,8 +113,8 @@ def _unscaled(text: str, scale: int) -> Decimal:
         digits = b""
     if not digits:
         raise ValueError(
-            f"{text[:40]!r} is not a base64 number, as written by decimal.handling.mode = precise; numbers as text "
-            "require value.converter.schemas.enable = true"
+            f"{text[:40]!r} is not a base64-encoded number, as written with decimal.handling.mode = precise; "
+            "numbers as strings require value.converter.schemas.enable = true"
         )
     return Decimal(f"{int.from_bytes(digits, 'big', signed=True)}E{-scale}")
 

@@ -196,7 +196,7 @@ class Decoder:
         """Split a line into fields. Surplus fields are dropped, and missing fields are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
-            raise ValueError(f"found {len(fields)} fields, expected {len(self.schema.columns)} as in the schema")
+            raise ValueError(f"found {len(fields)} fields, expected {len(self.schema.columns)} according to the schema")
         values = (None if each in self.nulls else each for each in fields)
         return ((RowKind.INSERT, dict(zip(self.schema.columns.names, values, strict=False))),)
 

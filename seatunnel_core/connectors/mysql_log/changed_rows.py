@@ -100,7 +100,8 @@ class ChangedRows:
             return False
         if transaction is None:
             raise MalformedLogError(
-                "the event does not belong to a transaction; the start position is inside a transaction"
+                "the beginning of the event's transaction was not read, because the start position is inside a "
+                "transaction; choose a start position between two transactions"
             )
         kind, at = data[start + 4], start + _BODY
         extra, updates, compressed = _FORMS[kind]
@@ -123,7 +124,10 @@ class ChangedRows:
     def _without_table(self, table_id: bytes) -> bool:
         if table_id == _NO_TABLE:
             return False
-        raise MalformedLogError("no table map event precedes this event; the start position is inside a transaction")
+        raise MalformedLogError(
+            "no table map event precedes this event, because the start position is inside a transaction; choose a "
+            "start position between two transactions"
+        )
 
     def taken(self) -> tuple[TableChanges, ...]:
         """Return all rows as Arrow data, and remove them."""

@@ -111,7 +111,7 @@ def gtid_set_of(text: str) -> GtidSet:
             elif numbers is not None and 0 < int(numbers[1]) <= int(numbers[2] or numbers[1]) <= _MOST:
                 found.setdefault(key, []).append((int(numbers[1]), int(numbers[2] or numbers[1])))
             else:
-                raise LogError(f"{each!r} in the GTID set {text!r} is neither a number, a range nor a tag")
+                raise LogError(f"{each!r} in the GTID set {text!r} is not a number, a range or a tag")
         if not written:
             raise LogError(f"the GTID set {text!r} contains a UUID without a number")
     return GtidSet({key: tuple(_merged(intervals)) for key, intervals in found.items()})
@@ -197,7 +197,7 @@ def maria_position_of(text: str) -> MariaGtidPosition:
             raise LogError(f"{part!r} in the GTID position {text!r} is not of the form domain-server-sequence")
         gtid = MariaGtid(*map(int, numbers))
         if gtid.domain in found:
-            raise LogError(f"the GTID position {text!r} has the domain {gtid.domain} twice")
+            raise LogError(f"the GTID position {text!r} contains the domain {gtid.domain} twice")
         found[gtid.domain] = gtid
     return MariaGtidPosition(found)
 

@@ -224,7 +224,8 @@ class LogDecoder:
         found = self._transaction
         if found is None:
             raise MalformedLogError(
-                "the event ends a transaction that has not begun; the start position is inside a transaction"
+                "the beginning of the transaction that the event ends was not read, because the start position is "
+                "inside a transaction; choose a start position between two transactions"
             )
         self._closed(found, outcome, self._offset, xa)
         if self._stop is not None and self._stop(found):

@@ -219,14 +219,16 @@ class RowCollector:
         columns = self.table.logged
         count, at = packed_at(head, 0)
         if count != len(columns):
-            raise MalformedLogError(f"rows of {self._name} have {count} columns, but its table map has {len(columns)}")
+            raise MalformedLogError(
+                f"the rows of {self._name} have {count} columns, but the table map has {len(columns)}"
+            )
         kinds, size = _KINDS[kind], (count + 7) // 8
         present = [
             tuple(bool(head[at + image * size + n // 8] >> n % 8 & 1) for n in range(count))
             for image in range(len(kinds))
         ]
         if not any(any(each) for each in present):
-            raise MalformedLogError(f"rows of {self._name} have no column")
+            raise MalformedLogError(f"the rows of {self._name} contain no columns")
         images = [self._image(each) for each in present]
         if kind == et.PARTIAL_UPDATE_ROWS:
             documents = tuple(n for n, column in enumerate(columns) if column.raw.type == JSON)

@@ -208,6 +208,6 @@ class ServerStream:
         return found
 
     def _lost(self, why: str) -> LogError:
-        error = LogError(f"the connection over which the server sends its log was lost: {why}")
+        error = LogError(f"the replication connection to the server was lost: {why}")
         error.retryable = True
         return error

@@ -85,8 +85,8 @@ def drop_slot(connection: Any, settings: Settings) -> list[str]:
     else:
         if state.plugin != slots.PLUGIN or state.database != settings.address.database:
             raise SlotMissingError(
-                f"the replication slot {name} does not belong to this job, because it has the plugin {state.plugin} "
-                f"and the database {state.database}, so it was not dropped"
+                f"the replication slot {name} does not belong to this job and was not dropped: its plugin is "
+                f"{state.plugin}, and its database is {state.database}"
             )
         slots.drop_slot(connection, name)
         done = f"dropped the replication slot {name}"

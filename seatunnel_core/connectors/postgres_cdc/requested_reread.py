@@ -60,8 +60,8 @@ def requested(
         partial = partially_logged(connection, known[table].path)
     if partial:
         raise UsageError(
-            f"{', '.join(partial)} has large values (TOAST). The log of an update omits large values that did not "
-            "change, so the target cannot apply the update before it contains the row; run "
+            f"{', '.join(partial)} can contain large values (TOAST). The log omits large values that an update did "
+            "not change, so the target cannot apply the update before it contains the row; run "
             f"{'; '.join(f'ALTER TABLE {name} REPLICA IDENTITY FULL' for name in partial)}, and repeat the request "
             "when the job has read the earlier changes"
         )

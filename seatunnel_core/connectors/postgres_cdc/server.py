@@ -149,10 +149,10 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
         used, selected, owns, hidden = run(connection, _TABLE_RIGHTS, (schema, table))[0]
         owned = owned and owns
         if not used:
-            problems.append(f"the user {user} may not use the schema {schema}; run GRANT USAGE ON SCHEMA "
-                            f"{quoted_name(schema)} TO {role}")  # fmt: skip
+            problems.append(f"the user {user} lacks the USAGE privilege on the schema {schema}; run GRANT USAGE ON "
+                            f"SCHEMA {quoted_name(schema)} TO {role}")  # fmt: skip
         if not selected:
-            problems.append(f"the user {user} may not read {schema}.{table}; run GRANT SELECT ON "
+            problems.append(f"the user {user} lacks the SELECT privilege on {schema}.{table}; run GRANT SELECT ON "
                             f"{quoted_name(schema)}.{quoted_name(table)} TO {role}")  # fmt: skip
         if hidden:
             problems.append(f"policies of {schema}.{table} may hide rows from the user {user}; run ALTER ROLE {role} "
@@ -165,7 +165,10 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
             "SET wal_level = logical, and restart the server"
         )
     if not replicates:
-        problems.append(f"the user {user} may not read the log; run ALTER ROLE {role} REPLICATION")
+        problems.append(
+            f"the user {user} lacks the REPLICATION attribute, which is required to read the log; run ALTER ROLE "
+            f"{role} REPLICATION"
+        )
     problems += _slot_problems(connection, settings, database)
     found = publication(connection, settings.publication)
     missing = [table for table in tables if found is None or table not in found.tables]
@@ -201,8 +204,8 @@ def _needs_publication(
     listed = ", ".join(f"{quoted_name(schema)}.{quoted_name(table)}" for schema, table in missing)
     name = quoted_name(settings.publication)
     if not new:
-        return [f"the publication {settings.publication} does not contain all tables; run ALTER PUBLICATION {name} ADD "
-            f"TABLE {listed} as its owner"]  # fmt: skip
+        return [f"the publication {settings.publication} does not contain all captured tables; run ALTER PUBLICATION "
+                f"{name} ADD TABLE {listed} as its owner"]  # fmt: skip
     return [
         f"the user of the job may not create the publication {settings.publication}, because this requires the "
         f"CREATE privilege on the database and ownership of the tables; run CREATE PUBLICATION {name} FOR TABLE "

@@ -190,7 +190,9 @@ class LogDecoder:
 
     def _keepalive(self, data: Any) -> None:
         if len(data) != _KEEPALIVE_BYTES or data[0] != KEEPALIVE:
-            raise MalformedLogError(f"the stream has a message of {len(data)} bytes that is neither data nor keepalive")
+            raise MalformedLogError(
+                f"the stream contains a message of {len(data)} bytes that is neither data nor a keepalive"
+            )
         if self._transaction is None:
             self._position = max(self._position, int.from_bytes(data[1:9], "big"))
         self.reply_requested |= data[17] != 0

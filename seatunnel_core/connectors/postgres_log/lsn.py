@@ -17,7 +17,7 @@ class Lsn:
     @value.validator
     def _is_64_bits(self, attribute: object, value: int) -> None:
         if not 0 <= value < 1 << 64:
-            raise ValueError(f"{value} is not a position in a log: it must have at most 64 bits")
+            raise ValueError(f"{value} is not a position in a log: positions have at most 64 bits")
 
     @classmethod
     def parse(cls, written: str) -> "Lsn":
@@ -28,7 +28,9 @@ class Lsn:
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:
-            raise ValueError(f"{written!r} is not a position in a log; write it as 16/B374D848")
+            raise ValueError(
+                f"{written!r} is not a position in a log; expected two hexadecimal numbers, such as 16/B374D848"
+            )
         return cls(int(found[1], 16) << 32 | int(found[2], 16))
 
     def __str__(self) -> str:

@@ -214,7 +214,7 @@ def message_of(data: bytes) -> Message:
     """
     kind = data[0] if data else 0
     if kind not in _OF_FIELDS:
-        raise UnsupportedLogError(f"a message of the kind {chr(kind)!r} ({kind}) is unknown in version 1 of pgoutput")
+        raise UnsupportedLogError(f"the message type {chr(kind)!r} ({kind}) is unknown in version 1 of pgoutput")
     fields = _Fields(data)
     found = _OF_FIELDS[kind](fields)
     fields.require_end()

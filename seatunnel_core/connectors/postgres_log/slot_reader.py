@@ -138,7 +138,7 @@ class SlotReader:
             LogError: The log cannot be read or decoded.
         """
         if self._decoder.in_transaction:
-            raise ValueError("the previous range was not read to its end; open another reader")
+            raise ValueError("the previous range was not read completely; open a new reader")
         quiet_from = time.monotonic()
         while True:
             batch, self._next = self._decoder.decode(self._received, self._next, end)

@@ -51,8 +51,8 @@ class SlotUser:
         if not is_ours or self._is_active or time.monotonic() - self._since >= self.gone_s:
             return taken(self.slot, user, is_denied=self._is_denied)
         return SlotInUseError(
-            f"the replication slot {self.slot} is used by {user}. If its machine has failed, the server ends this "
-            "session after about a minute"
+            f"the replication slot {self.slot} is used by {user}. If the machine of this session has failed, the "
+            "server ends the session after about a minute"
         )
 
 

@@ -83,7 +83,7 @@ class SlotState:
         """
         if self.kind != "logical" or self.plugin != PLUGIN:
             raise SlotMissingError(
-                f"the replication slot {self.name} is {self.kind} with the plugin {self.plugin}; expected a "
+                f"the replication slot {self.name} is a {self.kind} slot with the plugin {self.plugin}; expected a "
                 f"logical slot with {PLUGIN}"
             )
         removed = self.wal_status == "lost" or self.invalidation or self.restart is None

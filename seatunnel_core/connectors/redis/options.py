@@ -10,7 +10,7 @@ from seatunnel_core.connectors.messages.options import DELIMITER, ROW_ERRORS
 
 HOST = Option("host", STRING, required=True, unless=("nodes",), doc="Host of the server.")
 PORT = Option("port", within(1, 65_535), default=6379, doc="Port of the server.")
-USER = Option("user", STRING, doc="User; by default the default user of the server.")
+USER = Option("user", STRING, doc="User name. By default the default user of the server.")
 AUTH = Option("auth", STRING, secret=True, doc="Password.")
 DB_NUM = Option("db_num", within(0, 2**31 - 1), default=0, doc="Number of the database. A cluster has database 0 only.")
 MODE = Option("mode", ENUM("single", "cluster"), default="single", doc="One server, or a Redis Cluster.")

@@ -86,7 +86,7 @@ class RedisSink(ListSink, SupportsDryRun):
         self.replaces_rows = options[opt.DATA_TYPE] in ("key", "string", "hash")
         self.remarks = without_effect(
             options,
-            (opt.VALUE, "another data_type; for a hash write hash_value_field", not is_hash),
+            (opt.VALUE, "another data_type; with data_type = hash, use hash_value_field", not is_hash),
             (opt.HASH_KEY, "data_type = hash", is_hash),
             (opt.HASH_VALUE, "data_type = hash and hash_key_field", is_hash and options[opt.HASH_KEY]),
         )

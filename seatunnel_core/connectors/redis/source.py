@@ -53,7 +53,9 @@ class RedisSource(Source):
         each_field = kv and not options[opt.READ_KEY]
         named = kv or options[opt.READ_KEY]
         if named and not declared:
-            raise UsageError("option 'schema' is missing; declare a column for the key, or with kv for the field")
+            raise UsageError(
+                "option 'schema' is missing; declare a column for the key, or for the field if hash_key_parse_mode = kv"
+            )
         default = self._schema.columns.names[0] if each_field else "key"
         self._rows = KeyedRows(
             self._schema,

@@ -35,8 +35,8 @@ DIMENSION = Option(
     "dimension",
     within(1, 65_536),
     doc=(
-        "Dimension of a vector. By default the model is called once during planning to determine it. It is sent to "
-        "ZHIPU."
+        "Dimension of a vector. By default the model is called once during planning to determine it. Only ZHIPU "
+        "receives it."
     ),
 )
 SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: secret key that belongs to api_key.")
@@ -75,7 +75,7 @@ class Embedding(Transform):
         for name, source in options[FIELDS].items():
             if not isinstance(source, str):
                 raise UsageError(
-                    f"option 'vectorization_fields': the value of {name} is a block, but only texts are supported, "
+                    f"option 'vectorization_fields': the value of {name} is a block, but only text is supported, "
                     "not images or videos; use the name of a column"
                 )
             self._fields[name] = source

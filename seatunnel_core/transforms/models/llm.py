@@ -101,8 +101,9 @@ class Llm(Transform):
             half = len(objects) // 2
             return self._said(client, objects[:half], table) + self._said(client, objects[half:], table)
         error = TransformError(
-            f"LLM: table {table}: the model's reply for one row is "
-            f"{'not a JSON array' if said is None else f'{len(said)} values'}; make the prompt clearer"
+            f"LLM: table {table}: the model returned "
+            f"{'text that is not a JSON array' if said is None else f'{len(said)} values'} for one row, expected one "
+            "value; make the prompt more specific"
         )
         error.retryable = True
         raise error

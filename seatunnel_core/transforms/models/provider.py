@@ -44,7 +44,7 @@ PROVIDER = Option(
         "write OPENAI with api_path."
     ),
 )
-MODEL = Option("model", STRING, required=True, doc="Provider's name of the model.")
+MODEL = Option("model", STRING, required=True, doc="Model name used by the provider.")
 API_KEY = Option("api_key", STRING, secret=True, doc="API key; optional for CUSTOM.")
 API_PATH = Option(
     "api_path",

@@ -208,7 +208,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _parts(number: int) -> tuple[int, int, int]:
     """Return year, month and day of a number such as 20240229, or hour, minute and second of 71530."""
     if number < 0:
-        raise ValueError("expected a number such as 20240229 for a date, 71530 for a time")
+        raise ValueError("expected a number, such as 20240229 for a date or 71530 for a time")
     return number // 10_000, number // 100 % 100, number % 100
 
 

@@ -89,7 +89,7 @@ def read(text: str) -> Statement:
     except sqlglot.errors.SqlglotError as error:
         raise UsageError(f"option 'query' cannot be parsed: {_readable(error)}") from None
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
-        raise UsageError("option 'query' must be one statement SELECT … FROM t [WHERE …]")
+        raise UsageError("option 'query' must be a single statement SELECT … FROM t [WHERE …]")
     select = parsed[0]
     for name, part in select.args.items():
         if part and name not in ("expressions", "from_", "where", "laterals", "kind"):

@@ -213,7 +213,7 @@ def _like(own: Expressions, node: exp.Expression, escape: str = "\\") -> Value:
     value, pattern = (own.converted(own.value(each), STRING, each) for each in (node.this, node.expression))
     if escape != "\\":
         if pattern.constant is None:
-            raise SqlError(f"Sql: {place(node)}: the pattern of LIKE … ESCAPE must be a text in quotes")
+            raise SqlError(f"Sql: {place(node)}: the pattern of LIKE … ESCAPE must be a string literal")
         text = pattern.constant.as_py() or ""
         pattern = constant(pa.scalar(_with_backslashes(text, escape)))
     word = "NOT LIKE" if node.args.get("negate") else "LIKE"

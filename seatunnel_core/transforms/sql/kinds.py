@@ -63,8 +63,8 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
         return pa.decimal128(precision, scale)
     if name not in _CASTS:
         raise SqlError(
-            f"Sql: {at}: {name} is not a type of CAST; expected one of STRING, BOOLEAN, TINYINT, SMALLINT, INT, "
-            "BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME, TIMESTAMP, TIMESTAMP_TZ, BYTES"
+            f"Sql: {at}: CAST does not support the type {name}; expected one of STRING, BOOLEAN, TINYINT, SMALLINT, "
+            "INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME, TIMESTAMP, TIMESTAMP_TZ, BYTES"
         )
     return _CASTS[name]
 

@@ -179,7 +179,7 @@ def test_rows_without_a_value_are_refused_or_left_out(api: Api) -> None:
     api.rows = {1: at(0)}
     answer = api.answer
     api.service.at["/orders"] = lambda asked: [*answer(asked), {"id": 2, "changed": None}][:PAGE]
-    with pytest.raises(SourceError, match=r"1 row of http.*/orders without a value in 'changed'.*nulls = SKIP"):
+    with pytest.raises(SourceError, match=r"1 row of http.*/orders, because 'changed' is null.*nulls = SKIP"):
         api.night()
     assert api.night(nulls="SKIP") == [1]
 
@@ -237,7 +237,7 @@ def test_the_parameter_may_stand_in_the_body(service: HttpService) -> None:
 @pytest.mark.parametrize(
     ("more", "incremental", "said"),
     [
-        ({"schema": None}, {}, "declare schema, as in"),
+        ({"schema": None}, {}, "declare schema, for example"),
         ({}, {"key": None}, r"Set key"),
         ({}, {"key": ["nr"]}, "schema has no column 'nr'; it has id, changed"),
         ({"schema": {"fields": {"id": "int", "changed": "double"}}}, {}, "cannot be compared"),

@@ -119,7 +119,7 @@ def test_values_are_compared_as_what_they_are(service: HttpService, first: list[
         (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now has values of type moment"),
         ([1, "x"], [], "has values of several types"),
         ([True], [], "of the kind|cannot be compared|is no value"),
-        (["a", None], [], "without a value in 'at'"),
+        (["a", None], [], "because 'at' is null"),
     ],
 )
 def test_values_of_other_kinds_are_refused(
@@ -153,7 +153,7 @@ def test_a_key_that_no_row_has_is_refused(service: HttpService) -> None:
         UsageError, match=r"primaryKey contains 'nr', but the .* rows do not contain this field; they contain id, at"
     ):
         api.night()
-    with pytest.raises(UsageError, match="Set key, as in"):
+    with pytest.raises(UsageError, match="Set key, for example"):
         Api(service, schema={"table": "orders"}).source()
 
 

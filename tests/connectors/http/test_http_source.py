@@ -179,7 +179,7 @@ def test_a_cursor_may_be_the_url_of_the_next_page_on_the_same_host(service: Http
 def test_a_cursor_that_does_not_move_is_an_error(service: HttpService) -> None:
     service.at["/a"] = lambda _: {"id": 1, "next": "x"}
     pageing = {"page_type": "Cursor", "cursor_response_field": "$.next"}
-    with pytest.raises(SourceError, match="page 2 contains the cursor of its request"):
+    with pytest.raises(SourceError, match="page 2 contains the same cursor as its request"):
         rows_of(url=f"{service.url}/a", schema=PEOPLE, pageing=pageing)
 
 

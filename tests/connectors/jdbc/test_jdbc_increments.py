@@ -208,7 +208,7 @@ def test_what_cannot_be_read_in_increments_is_refused(
 @pytest.mark.parametrize(
     ("block", "said"),
     [
-        ({"lag": "5m"}, "needs column"),
+        ({"lag": "5m"}, "requires the key column"),
         ({"column": "a", "lga": "5m"}, "has the unknown key 'lga'"),
         ({"column": "a", "nulls": "x"}, "FAIL, SKIP"),
     ],

@@ -134,8 +134,8 @@ def test_a_value_without_a_schema_is_read_as_seatunnel_does(kind: str, written: 
 @pytest.mark.parametrize(
     ("kind", "written", "schema", "what"),
     [
-        ("decimal(10, 2)", "12345", DECIMAL_2, "'12345' is not a base64 number"),
-        ("decimal(10, 0)", "12345", None, "'12345' is not a base64 number"),
+        ("decimal(10, 2)", "12345", DECIMAL_2, "'12345' is not a base64-encoded number"),
+        ("decimal(10, 0)", "12345", None, "'12345' is not a base64-encoded number"),
         ("decimal(4, 2)", "1234", DECIMAL_2, "-26588.24 is not of type decimal(4, 2)"),
         ("decimal(10, 1)", "MDk=", DECIMAL_2, "123.45 is not of type decimal(10, 1)"),
         ("timestamp", "2024-02-29T12:00:00+02:00", ZONED, "timestamp_tz"),

@@ -114,7 +114,7 @@ def test_text_and_avro_and_messages_without_a_schema() -> None:
     assert said(rows(b"1||a", format="text", field_delimiter="||")) == [(0, ["1", "a", "None"])]
     assert said(rows(b"1|a|1.5|more", format="text", field_delimiter=r"\|")) == [(0, ["1", "a", "1.50"])]
     assert said(rows(b"1  a 1.5", format="text", field_delimiter=r"(\s)+")) == [(0, ["1", "a", "1.50"])]
-    with pytest.raises(RowError, match="found 4 fields, expected 3 as in the schema"):
+    with pytest.raises(RowError, match="found 4 fields, expected 3 according to the schema"):
         rows(b"1,a,1.5,x", format="text", format_error_handle_way="FAIL")
     assert rows(b"any\nthing", schema={}) == [(0, ["any\nthing"])]
     import fastavro
@@ -209,7 +209,7 @@ def test_names_of_java_are_translated_or_refused() -> None:
         ({"format": "canal_json", "schema": {}}, "required for format = canal_json"),
         ({"start_mode": "timestamp"}, "'start_mode.timestamp': required with start_mode = timestamp"),
         ({"start_mode": "specific_offsets"}, "'start_mode.offsets'"),
-        ({"start_mode.offsets": {"t": "x"}}, 'write it as "topic-0" = 50'),
+        ({"start_mode.offsets": {"t": "x"}}, 'expected the form "topic-0" = 50'),
         ({"topic": "[", "pattern": True}, "is not a regular expression"),
         ({"topic": " , "}, "it is empty"),
         ({"kafka.config": {"auto.offset.reset": "soon"}}, "earliest, latest or none"),

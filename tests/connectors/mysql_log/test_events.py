@@ -219,7 +219,10 @@ def test_the_end_of_a_transaction_that_has_not_begun_is_an_error() -> None:
             log.query("COMMIT")
         else:
             log.event(16 if end == "XID" else 38, b"\1" + struct.pack("<III", 1, 0, 0))
-        with pytest.raises(MalformedLogError, match="has not begun; the start position is inside a transaction"):
+        with pytest.raises(
+            MalformedLogError,
+            match="transaction that the event ends was not read, because the start position is inside",
+        ):
             decode(log)
 
 

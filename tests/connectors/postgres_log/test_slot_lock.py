@@ -43,7 +43,7 @@ def parameters(shop: LogShop, job_id: str) -> Any:
 def test_the_slot_of_another_job_is_refused_by_name(shop: LogShop, locks: list[SlotLock]) -> None:
     first, second = locks
     assert first.hold(parameters(shop, "a"))
-    with pytest.raises(SlotInUseError, match="its machine has failed") as early:
+    with pytest.raises(SlotInUseError, match="the machine of this session has failed") as early:
         second.hold(parameters(shop, "b"), wait_s=0)
     assert early.value.retryable
     assert not first.hold(parameters(shop, "a")), "it is held already"
@@ -104,7 +104,7 @@ def test_a_reader_replaces_one_of_its_job_only(shop: LogShop) -> None:
     with reading(shop, slot, start, "a"):
         with pytest.raises(SlotTakenError, match=r"used by process \d+ .*'seatunnel a'"):
             await_free(shop.sql, SlotUser(slot, gone_s=0), session_name("b"), wait_s=0)
-        with pytest.raises(SlotInUseError, match="its machine has failed"):
+        with pytest.raises(SlotInUseError, match="the machine of this session has failed"):
             await_free(shop.sql, SlotUser(slot), session_name("b"), wait_s=0)
         with pytest.raises(Exception, match=r"used by process \d+ .*'seatunnel a'"):
             reading(shop, slot, start, "b", takes_over=True, wait_for_slot_s=0)

@@ -166,7 +166,7 @@ def test_a_session_that_does_not_end_has_a_limit(server: Server) -> None:
 def test_another_job_is_refused_for_good_only_when_its_session_is_active(server: Server) -> None:
     held_by(server, OTHER)
     lock = SlotLock("slot")
-    with pytest.raises(SlotInUseError, match="its machine has failed") as caught:
+    with pytest.raises(SlotInUseError, match="the machine of this session has failed") as caught:
         lock.hold(JOB, wait_s=0)
     assert caught.value.retryable
     server.sessions[5] = evolve(OTHER, activity="12:00:01")

@@ -292,7 +292,7 @@ def test_the_stream_ends_at_once_when_it_is_closed(shop: LogShop) -> None:
     for _ in range(20):
         reader = shop.reader(slot, start, wait_for_slot_s=0.0, batch_rows=10)
         next(iter(reader.batches()))
-        with pytest.raises(ValueError, match="not read to its end"):
+        with pytest.raises(ValueError, match="not read completely"):
             next(iter(reader.batches()))
         reader.close()
         assert required_slot(shop.sql, slot).active_pid is None

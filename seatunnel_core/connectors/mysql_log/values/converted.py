@@ -117,4 +117,4 @@ def little_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 def refused(values: Values, wrong: npt.NDArray[np.bool_], what: str) -> Converted:
     """Raise ``MalformedLogError`` for the first invalid value."""
     value = listed(values)[int(np.argmax(wrong))]
-    raise MalformedLogError(f"the bytes {value!r} are not a valid {what} of the log")
+    raise MalformedLogError(f"the bytes {value!r} in the log are not a valid {what}")

@@ -104,7 +104,7 @@ def _value(data: bytes, kind: int, at: int, builder: type[Builder], depth: int) 
         return str(_NUMBERS[kind](data, at)[0])
     if kind <= _LARGE_ARRAY:
         if depth > MOST_DEPTH:
-            raise IndexError(f"it is nested more than {MOST_DEPTH} levels")
+            raise IndexError(f"it is nested more than {MOST_DEPTH} levels deep")
         return _container(data, kind, at, builder, depth)
     if kind == _LITERAL:
         return _LITERALS[data[at]] if data[at] in _LITERALS else _unknown(f"literal {data[at]}")
@@ -117,7 +117,7 @@ def _value(data: bytes, kind: int, at: int, builder: type[Builder], depth: int) 
 
 
 def _unknown(what: str) -> Any:
-    raise UnsupportedLogError(f"a JSON document has a value of the {what}, which this version does not support")
+    raise UnsupportedLogError(f"a JSON document contains a value with the {what}, which this version does not support")
 
 
 def _part(data: bytes, at: int, length: int) -> bytes:

@@ -88,8 +88,10 @@ def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Conve
     """Convert member names to strings. Names that may have lost a character cannot be represented."""
     unsure = [number for number, name in enumerate(names) if name is not None and "?" in name] if lossy else []
     misfits = {
-        number: f"the member {names[number]!r} may have lost a character in the declaration; run SET GLOBAL "
-        "binlog_row_metadata = 'FULL' on the server, which needs MySQL 8.0, or rename the member"
+        number: (
+            f"the member {names[number]!r} may have lost a character in the declaration; run SET GLOBAL "
+            "binlog_row_metadata = 'FULL' on the server, which requires MySQL 8.0, or rename the member"
+        )
         for number in unsure
     }
     for number in unsure:

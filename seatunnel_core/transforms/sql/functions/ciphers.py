@@ -88,7 +88,7 @@ def _des(key: str) -> Any:
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
     if len(key.encode()) < 8:
-        raise ValueError("a key of DES must have at least 8 characters")
+        raise ValueError("a DES key must have at least 8 characters")
     return Cipher(TripleDES(key.encode()[:8] * 3), modes.CBC(_DES_START))
 
 
@@ -108,7 +108,7 @@ def _aes_key(key: str) -> bytes:
         return hashlib.sha256(key.encode()).digest()[:16]
     made = _decoded(key.removeprefix("base64:").strip())
     if len(made) not in (16, 24, 32):
-        raise ValueError("a key after base64: must have 16, 24 or 32 bytes")
+        raise ValueError("a key with the prefix base64: must contain 16, 24 or 32 bytes")
     return made
 
 

@@ -32,7 +32,9 @@ def array(call: Call) -> Value:
 def map_of(call: Call) -> Value:
     """Compile MAP of alternating keys and values; for duplicate keys the last one applies."""
     if len(call.args) % 2:
-        raise SqlError(f"Sql: {call.what}: the key {len(call.args)} has no value; use MAP(key, value, key, value …)")
+        raise SqlError(
+            f"Sql: {call.what}: argument {len(call.args)} is a key without a value; use MAP(key, value, key, value …)"
+        )
     keys, values = (_of_one_type(call, first) for first in (0, 1))
     if keys[0].type == NULL:
         raise SqlError(f"Sql: {call.what}: a key of a map must not be NULL")

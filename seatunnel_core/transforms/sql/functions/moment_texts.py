@@ -68,7 +68,7 @@ def formatdatetime(call: Call) -> Value:
 def _written(call: Call, write: Callable[[dt.datetime], str], made: Pattern | None) -> Value:
     value = moment(call, 0)
     if value.type == TIME and (made is None or made.has_date):
-        raise SqlError(f"Sql: {call.what}: a time of day has no date to format")
+        raise SqlError(f"Sql: {call.what}: the format contains a date, but the value is a time of day")
     slow = by_row(write, STRING)
     quick = _strftime(made) if made else None
 

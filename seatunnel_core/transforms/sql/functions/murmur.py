@@ -12,7 +12,7 @@ _FIRST, _SECOND = 0x87C37B91114253D5, 0x4CF5AD432745937F
 def murmur64(call: Call) -> Value:
     """Compile MURMUR64: a hash of a string's UTF-8 bytes, for buckets and samples."""
     if call.args[0].type == BYTES:
-        raise call.wrong(0, "a text")
+        raise call.wrong(0, "a string")
     return call.make(by_row(lambda text: first_half(text.encode()), BIGINT), BIGINT, [call.text(0)], fails=False)
 
 
