@@ -59,7 +59,7 @@ _KEYS = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""Keys of the client's configuration, by option."""
+"""Mapping from options to keys of the client's configuration."""
 
 
 class _Hdfs:

@@ -1,8 +1,8 @@
 """Incremental reads of a folder, based on the modification times or names of files.
 
-Reads by time identify the files modified within the last ``lag`` by digests of path and time. They include files that
-arrive late with an older time, and read changed files again as a whole. Reads by name read each file once, and never
-read files that sort before the last path of the previous job.
+Reads by time identify the files modified within the last ``lag`` by digests of path and time. Such reads also return
+files that arrive late with an older time, and read a changed file again as a whole. Reads by name read each file once,
+and never read files that sort before the last path of the previous job.
 """
 
 import time
@@ -85,7 +85,7 @@ class FileIncrements:
         return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
 
     def _read(self, text: str) -> Any:
-        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC."""
+        """Parse a string from ``_written`` or from the user; a time without a zone is in UTC."""
         if self._by_name:
             return text
         seconds, _, digits = text.strip().removesuffix("Z").partition(".")

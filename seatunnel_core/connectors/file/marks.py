@@ -34,7 +34,7 @@ Runs = tuple[bytes, ...]
 
 
 def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
-    """Encode marks for a checkpoint as JSON values, and runs as bytes; ``runs`` are from the previous state."""
+    """Encode marks for a checkpoint as JSON values, and runs as bytes. ``runs`` are the runs of the previous state."""
     # Half of the limit if there are runs, so that a set of about the limit does not become a new run each time.
     if len(marks) <= (MOST_IN_CHECKPOINT // 2 if runs else MOST_IN_CHECKPOINT):
         return _packed(marks)

@@ -46,7 +46,7 @@ _KEYS = {
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""Keys of the client's configuration, by option."""
+"""Mapping from options to keys of the client's configuration."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",

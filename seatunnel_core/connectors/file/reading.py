@@ -41,7 +41,7 @@ class FileReading:
             raise SourceError(f"{file.version.path}: {error}") from error
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return information about columns from a chunk, as JSON for ``SourceFormat.columns_found``, or ``None``."""
+        """Return information about the columns of a chunk, as JSON for ``SourceFormat.columns_found``, or ``None``."""
         if self.format.sample():
             return self.format.found(file, start, end)
         return schema_to_text(self.infer(file)) if start == 0 and file.version.size else None
@@ -60,7 +60,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """Return the values that replace nulls, or fill a column that the file lacks, keyed by column name."""
+        """Return the values that replace nulls and fill columns that the file lacks, keyed by column name."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:
@@ -94,7 +94,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """Return the columns that a file may contain, nullable where another value replaces null."""
+    """Return the columns that a file may contain. A column is nullable if another value replaces null."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 

@@ -212,7 +212,7 @@ class Replacing:
             self._files.sync_folder(each)
 
     def _is_left(self, new: str, there: str) -> bool:
-        """Return True if ``new`` must still replace ``there``: it has files of this job, or neither folder has any."""
+        """Return True if ``new`` must still replace ``there``: it has files of this job, or neither has any."""
         waiting = [self._is_own(entry) for entry in self._below(new)]
         if any(waiting):
             return True

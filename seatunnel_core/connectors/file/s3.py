@@ -56,7 +56,7 @@ _KEYS = {
     ACCESS_KEY: "fs.s3a.access.key",
     SECRET_KEY: "fs.s3a.secret.key",
 }
-"""Keys of the client's configuration, by option."""
+"""Mapping from options to keys of the client's configuration."""
 
 logger = logging.getLogger("seatunnel.connectors")
 

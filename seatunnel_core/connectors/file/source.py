@@ -2,8 +2,8 @@
 
 The driver lists the files with size and time, and opens none. Tasks inspect files where necessary: the quotes in a
 large CSV file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``,
-``size``, ``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if
-folders become columns.
+``size``, ``mtime_ns`` and the format's description of the range. It also contains ``columns`` if the job declares none,
+and ``keys`` if folders become columns.
 """
 
 import errno

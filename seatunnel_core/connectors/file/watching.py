@@ -1,8 +1,8 @@
 """Detection of new files in a watched folder, and its state.
 
 A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
-``b.csv``. It is read, once, when two listings that are a scan interval apart show the same size and time. The state
-drops a file that is missing in two listings, so it grows with the number of files in the folder.
+``b.csv``. It is read only once, after two listings that are a scan interval apart have shown the same size and time.
+The state drops a file that is missing in two listings, so it grows with the number of files in the folder.
 """
 
 from collections.abc import Iterable, Mapping

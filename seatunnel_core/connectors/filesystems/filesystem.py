@@ -287,7 +287,7 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Raise ``OSError`` unless a path is writable. Return False if only a write could show this. Leave no file."""
+        """Raise ``OSError`` unless a path is writable; return False if only a write can show this. No file remains."""
         return False  # By default, only a write could show this.
 
     def require_replaceable(self, folder: str) -> None:

@@ -46,7 +46,7 @@ OPTION_NAMES = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""Option names of the connector, keyed by the storage's names for these options in messages."""
+"""Mapping from the names that the storage uses in messages to option names of the connector."""
 
 
 def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
@@ -65,7 +65,7 @@ class HdfsFileSystem(RemoteFileSystem):
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
 
     configuration: Mapping[str, str] = field(repr=False)
-    """Options under the keys that the checkpoint storage uses."""
+    """Values of the options, under the keys that the checkpoint storage uses."""
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8

@@ -155,8 +155,8 @@ class LocalFileSystem(FileSystem):
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
         """Treat a missing file as published while its staging folder exists.
 
-        That folder disappears only with its disk. A missing target does not prove the opposite, because a
-        consumer may have moved it.
+        That folder disappears only with its disk. A missing target does not prove that the file is unpublished, because
+        a consumer may have moved it.
         """
         return self.not_prepared(staged, target)
 

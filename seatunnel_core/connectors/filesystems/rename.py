@@ -70,7 +70,7 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 @cache
 def _system_call(flag: int, flag_of_macos: int) -> Callable[[bytes, bytes], int] | None:
-    """Return a function for a rename with flags (result: 0 or an error number), or ``None`` if the system has none."""
+    """Return the system call for a rename with flags, which returns 0 or an error number; ``None`` if there is none."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         function, before, between, flag = getattr(library, "renamex_np", None), (), (), flag_of_macos

@@ -28,7 +28,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Archived(SourceFormat):
-    """A format with files inside archives; an archive is one split."""
+    """File format that reads another format's files from archives. Each archive is one split."""
 
     def __init__(self, inner: SourceFormat, kind: str) -> None:
         self._inner = inner

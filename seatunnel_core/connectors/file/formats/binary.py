@@ -39,7 +39,7 @@ _MOST_BYTES = 2**31 - 2
 
 
 class Binary(SourceFormat):
-    """Format with one split per file, including empty files."""
+    """The format ``binary``. Each file is one split, even an empty one."""
 
     typed = True
 
@@ -204,7 +204,7 @@ class _Copy:
     parts: int = 0
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """Values in the committable for the file, in addition to its names."""
+    """Values that the committable stores for the file in addition to its names."""
 
     @property
     def expected(self) -> str:

@@ -1,7 +1,7 @@
 """Casts of values from typed files to the types of a table. Values that would change are rejected.
 
-Arrow checks most casts itself; the others are cast back and compared. Only a declared type may drop a part of a value:
-a timestamp may become its date or its time of day.
+For most casts, Arrow checks this itself. Otherwise, the result is cast back and compared. Only a declared type may drop
+a part of a value: a timestamp may become its date or its time of day.
 """
 
 from collections.abc import Callable

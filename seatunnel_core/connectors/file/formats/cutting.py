@@ -18,7 +18,7 @@ SAMPLE_BYTES = 1 << 20
 """Size of the sample from which the length of rows is estimated, in bytes."""
 
 WORTH_READING_TWICE = 2
-"""Number of splits above which a file with quotes is examined; this takes a third of the time of reading the file."""
+"""Number of splits above which a file with quotes is examined. The examination takes a third of the reading time."""
 
 SMALLEST_PIECE = 4 << 10
 """Minimum size of a split when the rate is limited, in bytes."""

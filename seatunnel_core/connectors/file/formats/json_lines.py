@@ -1,4 +1,4 @@
-"""Reader of JSON lines: one object per line, with fields by name; missing fields are null.
+"""Reader of JSON lines. Each line is an object; its fields are matched to columns by name, and missing fields are null.
 
 If the job declares its columns, unknown fields are ignored; if columns are inferred, the schema contract decides.
 """
@@ -74,7 +74,7 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an ID for each line, derived from its position and text, because a file may be rewritten."""
+        """Return an ID for each line. It depends on the position and on the text, because a file may be rewritten."""
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
         path = self.file.version.path

@@ -1,4 +1,4 @@
-"""Writer for ``json``: one object per line."""
+"""Writer for the format ``json``: one object per line."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 
 
 class JsonFileWriter(FileWriter):
-    """Writer for one object per line. Decimals have all digits; dates and times are ISO strings, bytes base64."""
+    """Writer of JSON lines. Decimals keep all digits; dates and times are ISO 8601, and bytes are base64."""
 
     suffix: ClassVar[str] = ".json"
 

@@ -12,7 +12,7 @@ _HERE = "seatunnel_core.connectors.file.formats"
 
 @frozen
 class Format:
-    """Classes of a format, as ``module:class``; ``None`` if reading or writing is not supported."""
+    """Classes of a format, in the form ``module:class``; ``None`` if reading or writing is not supported."""
 
     source: str | None = None
     sink: str | None = None

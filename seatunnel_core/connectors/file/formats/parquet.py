@@ -26,11 +26,11 @@ SAMPLE_ROWS = 16_384
 """Number of sampled rows that determine which columns get a dictionary."""
 
 MOST_DISTINCT = 0.2
-"""Maximum ratio of distinct values in the sample for which a dictionary pays off."""
+"""Maximum fraction of distinct values in a column's sample for which a dictionary pays off."""
 
 
 class Parquet(RowGroups):
-    """Format with runs of consecutive row groups as splits."""
+    """The format ``parquet``. A split is a run of consecutive row groups."""
 
     group: ClassVar[str] = "row group"
 

@@ -1,4 +1,4 @@
-"""Batches of rows from single values, such as cells of a sheet or elements of an XML file."""
+"""Construction of row batches from single values, such as cells of a sheet or elements of an XML file."""
 
 import datetime as dt
 import re
@@ -80,7 +80,7 @@ class RowBatches:
     context: ReadContext = field(repr=False)
 
     def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
-        """Yield batches of rows, from each row's position and values by name; a missing value is null."""
+        """Yield batches of rows. ``rows`` are pairs of a position and the values by column; a missing value is null."""
         convert = row_converter(self.columns, self.converter)
         held: list[dict[str, Any]] = []
         for where, values in rows:

@@ -40,7 +40,7 @@ class Placed:
     """Prefix of the row number, such as ``stripe 0, ``; empty if rows are numbered within the file."""
 
     losses: Sequence[tuple[str, int, int]] = ()
-    """Truncated columns: the note, the index of the first affected row, and the number of affected rows."""
+    """For each truncated column: the note, the index of the first affected row, and the number of affected rows."""
 
 
 class RowGroups(SourceFormat):

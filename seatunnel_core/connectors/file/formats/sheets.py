@@ -23,7 +23,7 @@ Sheet = tuple[str, Iterator[Sequence[Any]]]
 
 
 def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -> AbstractContextManager[Sheet]:
-    """Open a sheet of either format; if ``wanted`` is ``None``, the first one.
+    """Open the sheet named ``wanted`` in a file of either format, or the first sheet if ``wanted`` is ``None``.
 
     Numbers in the columns with indexes in ``texts`` are returned as displayed. The libraries raise arbitrary errors for
     damaged files.

@@ -254,7 +254,7 @@ def _scientific(number: Decimal, parts: Sequence[_Token]) -> str:
 
 
 def _fraction(number: Decimal, tokens: Sequence[_Token]) -> str:
-    """Return a number as ``1 1/4``: its whole part, if there is a placeholder for it, and the nearest fraction."""
+    """Return a number in the form ``1 1/4``: its whole part, if it has a placeholder, and the nearest fraction."""
     before, over, under, after = _around_slash(tokens)
     wholes = [at for at, each in enumerate(before) if each.kind == "digit"]
     whole = int(number) if wholes else 0

@@ -97,7 +97,7 @@ class SourceFormat(ABC):
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return information about the columns of a chunk in a task, as JSON for ``columns_found``, or ``None``."""
+        """Return information about a chunk's columns, as JSON for ``columns_found``, or ``None``. Runs in a task."""
         raise NotImplementedError(f"{self.name} infers columns from the first chunk of each file")
 
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:

@@ -208,7 +208,7 @@ class JsonLines(TextRanges):
 
 
 class Text(TextRanges):
-    """Delimited text format without quotes; without a schema, each line is one value."""
+    """Delimited text format without quotes. If there is no schema, each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
     """Option that declares a header, for messages."""
@@ -275,7 +275,7 @@ class Text(TextRanges):
 
 
 class Csv(Text):
-    """Delimited text format, with quoted values where necessary."""
+    """Delimited text format in which values are quoted where necessary."""
 
     header_option: ClassVar[str] = "csv_use_header_line = true"
 

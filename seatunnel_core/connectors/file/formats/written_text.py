@@ -14,7 +14,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import SINGLE
 from seatunnel_core.rows.date_format import strptime_format
 
 _ZERO = "\x01"
-"""Marker before a number, for removing its leading zero."""
+"""Marker that is put before a number so that its leading zero can be removed."""
 
 
 @frozen(kw_only=True)

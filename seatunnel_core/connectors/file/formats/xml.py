@@ -95,7 +95,7 @@ _Values = Mapping[str, str | list[str | None] | None]
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
-    """Return the values of a row, with only the last one of repeated elements unless their type is an array."""
+    """Return the values of a row. If an element is repeated, keep only the last one, unless the column is an array."""
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
@@ -173,7 +173,7 @@ class _Rows:
             self._texts = []
 
     def _column(self, name: str) -> str:
-        """Return the column for an element or attribute: its name with the prefix if that is a column, else without."""
+        """Return the column of an element or attribute: its name, without the prefix unless a column has the prefix."""
         return name if name in self._columns else name.rpartition(":")[2]
 
     @staticmethod
@@ -194,7 +194,7 @@ class _Rows:
 
 
 class XmlFileWriter(FileWriter):
-    """Writer that stores rows as elements; null is a missing attribute or element."""
+    """Writer that writes each row as an element; a null becomes a missing attribute or element."""
 
     suffix: ClassVar[str] = ".xml"
 

@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
 
 _connected = threading.local()
-"""Connections of the current thread. Other threads use them only for files that were opened with them."""
+"""Connections of the current thread. Another thread uses such a connection only for files that were opened with it."""
 
 
 @define(eq=False)

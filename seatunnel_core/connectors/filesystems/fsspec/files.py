@@ -79,7 +79,7 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """Return fsspec's entries of a folder by name; for a link that is not broken, the entry of its target."""
+        """Return fsspec's entries of a folder, keyed by name. A link that is not broken has the entry of its target."""
         with self.asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}

@@ -35,7 +35,7 @@ class Page:
 
     objects: Sequence[Found]
     folders: Sequence[str] = ()
-    """Common prefixes of deeper objects, up to the next slash."""
+    """Common prefixes of deeper objects, each up to the next slash."""
 
     more: str | None = None
     """Token for the next page; ``None`` for the last one."""
@@ -64,7 +64,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:
-        """Return a page of the objects below a prefix: all if ``deep``, else only those up to the next slash."""
+        """Return a page of the objects below a prefix. Unless ``deep``, deeper objects appear only as ``folders``."""
 
     @abstractmethod
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:

@@ -31,7 +31,7 @@ OPTION_NAMES = {
     "a folder in it is written as namespace": "a folder in it belongs in path",
     " in plugin-config": "",
 }
-"""Option names of the connector, keyed by the storage's names for these options in messages."""
+"""Mapping from the names that the storage uses in messages to option names of the connector."""
 
 _CODES = {
     **dict.fromkeys(("NoSuchKey", "NoSuchUpload"), errno.ENOENT),
@@ -45,7 +45,7 @@ class OssStore(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options under the keys that the checkpoint storage uses."""
+    """Values of the options, under the keys that the checkpoint storage uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2",)
 

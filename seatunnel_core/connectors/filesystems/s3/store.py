@@ -41,7 +41,7 @@ OPTION_NAMES = {
         for key in ("fs.s3a.endpoint.region", "fs.s3a.ssl.ca-file", "fs.s3a.session.token")
     },
 }
-"""Option names of the connector, keyed by the client's names for these options in messages."""
+"""Mapping from the names that the client uses in messages to option names of the connector."""
 
 _STATUS = {404: errno.ENOENT, 412: errno.EEXIST, 401: errno.EACCES, 403: errno.EACCES, 507: errno.ENOSPC}
 _CODES = {
@@ -61,7 +61,7 @@ class S3Store(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options under the keys that the client uses."""
+    """Values of the options, under the keys that the client uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
 

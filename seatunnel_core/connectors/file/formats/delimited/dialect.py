@@ -178,7 +178,7 @@ class Dialect:
             reading_format(each)
 
     def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
-        """Return the names in the header (``None`` if the file has no header), and the offset of the first row."""
+        """Return the names in the header, or ``None`` if there is no header, and the offset of the first row."""
         if not (self.skip_lines or self.header):
             start = 3 if self._head(file, 3) == _BOM else 0
             return None, start
@@ -256,7 +256,10 @@ SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """Return a delimiter without escapes; ``several`` is advice for errors if only one character is allowed."""
+    """Replace escape sequences in a delimiter; raise ``SourceError`` if the delimiter is not supported.
+
+    If ``several`` is given, only one character is allowed, and the error message advises the user to set ``several``.
+    """
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:

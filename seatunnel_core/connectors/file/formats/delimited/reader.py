@@ -124,7 +124,7 @@ class DelimitedReader:
             yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of whole lines with a delimiter of several characters."""
+        """Yield the rows of whole lines that use a delimiter of several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # So that a byte-order mark in it is not removed.
             yield from self._parsed(stream, dialect, BLOCK_BYTES)

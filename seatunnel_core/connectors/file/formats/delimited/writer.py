@@ -1,4 +1,4 @@
-"""Writers for ``csv`` and ``text``."""
+"""Writers for the formats ``csv`` and ``text``."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
 
 
 class CsvFileWriter(FileWriter):
-    """Writer that quotes values where necessary, including the empty string; null is an empty value.
+    """Writer that quotes values where necessary, including the empty string. Null is written as an empty value.
 
     As in SeaTunnel and Apache Commons CSV, a value is quoted if it contains a delimiter, a quote or a line end, begins
     with a character up to ``#``, or ends with a space.
@@ -80,8 +80,8 @@ def _quoted_name(name: str, delimiter: str) -> str:
 class TextFileWriter(FileWriter):
     """Writer without quotes: values may contain neither the delimiter nor a line end.
 
-    Null is the empty string, or ``null_format``. Before a delimiter such as ``||`` a value may not end with ``|``
-    either: a reader would find the delimiter one character earlier.
+    Null is written as the empty string, or as ``null_format``. If the delimiter is, for example, ``||``, a value must
+    not end with ``|`` either: a reader would find the delimiter one character earlier.
     """
 
     suffix: ClassVar[str] = ".txt"
@@ -158,7 +158,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Convert Arrow's error for invalid UTF-8 to an error with the column and the bytes."""
+    """Convert Arrow's error for invalid UTF-8 to an error that contains the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:

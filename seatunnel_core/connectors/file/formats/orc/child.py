@@ -83,7 +83,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
 
 
 class _Counted:
-    """Converts pyorc's timestamps and dates to the numbers that Arrow uses."""
+    """Converter from pyorc's timestamps and dates to the numbers that Arrow uses."""
 
     @staticmethod
     def from_orc(seconds_or_days: int, nanoseconds: int | None = None, timezone: Any = None) -> int:

@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 
 
 class Orc(RowGroups):
-    """Format with runs of consecutive stripes as splits; a child process loads one stripe at a time."""
+    """The format ``orc``. A split is a run of consecutive stripes, which a child process loads one at a time."""
 
     group: ClassVar[str] = "stripe"
 

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 _PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child import serve; serve(int(sys.argv[1]))"
 
 _ENDS_WITHIN_S = 10.0
-"""Time within which the child must exit, in seconds, before it is killed."""
+"""Time that the child has to exit before it is killed, in seconds."""
 
 
 class OrcChildError(OSError):
