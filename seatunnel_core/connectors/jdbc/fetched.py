@@ -96,7 +96,7 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of one column; values that cannot be converted become null, with a message by index.
+    """Convert a column. Return it with null for values that cannot be converted, and their messages by index.
 
     ``convert`` raises one of ``_REFUSED`` for such values; ``hint`` is appended to each message.
     """
@@ -115,7 +115,7 @@ def converted(
 
 
 def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]) -> tuple[pa.Array, Mapping[int, str]]:
-    """Replace values by null where the mask ``refused`` is true; return them, and messages from ``why`` by index."""
+    """Return the array with null where the mask ``refused`` is true, and messages from ``why``, keyed by index."""
     if refused is None:
         return array, {}
     numbers = pc.indices_nonzero(refused).to_pylist()

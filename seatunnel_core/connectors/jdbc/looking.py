@@ -149,7 +149,7 @@ def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequen
 
 
 def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
-    """Return findings about the permission to create tables next to the target; raise ``SinkError`` without it."""
+    """Return findings about the permission to create tables next to the target; raise ``SinkError`` if it is denied."""
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)
     if may is False:

@@ -1,13 +1,13 @@
 """Write mode of the ``Jdbc`` sink, and SeaTunnel's older options, which define parts of it.
 
 ===================  ===================================================================================
-``write_mode``       the older options
+``write_mode``       meaning in terms of the older options
 ===================  ===================================================================================
-none                 as set: ``primary_keys`` and ``enable_upsert``, or the key of the rows, upsert
+not set              ``enable_upsert`` applies; the key is ``primary_keys``, or else the key of the rows
 ``append``           rows are inserted; ``primary_keys`` only with ``enable_upsert = false``
-``replace``          staged, and inserted in one transaction with the removal of the old rows at the end
-``prune``            staged keys; rows with other keys are removed in one transaction at the end
-``merge``            staged, and upserted as with ``primary_keys`` and ``is_exactly_once = true``
+``replace``          rows are staged, and replace the old rows in one transaction at the end
+``prune``            keys are staged; rows with other keys are removed in one transaction at the end
+``merge``            rows are staged, and upserted as with ``primary_keys`` and ``is_exactly_once = true``
 ===================  ===================================================================================
 """
 
@@ -30,7 +30,7 @@ from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode
 
 
 def mode_of(options: Options) -> WriteMode | None:
-    """Return the write mode of a sink, or ``None`` for only older options; raise ``UsageError`` for a contradiction."""
+    """Return the write mode of a sink, or ``None`` if it is not set; raise ``UsageError`` if options contradict it."""
     if not any(options[option] for option in DECIDING):
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())

@@ -51,7 +51,9 @@ class Order:
     """Function that returns the SQL literal of a string from ``shown``."""
 
     among: str = ""
-    """Condition for values that may be bounds; ``""`` if all except null may. Others are in the first or last split."""
+    """Condition for values that may be bounds; ``""`` if all except null may. Rows with other values are in the first
+    or last split.
+    """
 
     ranges: bool = False
     """True if bounds may be interpolated between the smallest and the largest value."""

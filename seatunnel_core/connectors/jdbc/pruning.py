@@ -51,7 +51,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys, which are its primary key and compare as in the target."""
+    """Return the statement that creates a table of keys. They are its primary key, and compare as in the target."""
     table, lines = dialect.table(connection, path), []
     for column in columns:
         have = None if table is None else table.column(column.name)

@@ -157,7 +157,7 @@ class Found:
             first += each.rows.num_rows
 
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
-        """Return the bodies of the splits with their estimated rows; none if no row meets the condition ``more``."""
+        """Return the bodies of the splits and their estimated rows; empty if no row meets the condition ``more``."""
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
         if not rows:

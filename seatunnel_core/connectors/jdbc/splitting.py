@@ -63,7 +63,7 @@ class Divided:
     """Estimated total number of rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
-        """Return the pieces, ordered by their bounds; if ``number`` is not given, they have ``split.size`` rows.
+        """Return the pieces, ordered by their bounds. If ``number`` is ``None``, each has about ``split.size`` rows.
 
         There are fewer than ``at_least`` if the column has too few distinct values.
         """

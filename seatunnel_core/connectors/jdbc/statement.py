@@ -1,4 +1,4 @@
-"""User's INSERT statement with which a sink writes its rows."""
+"""The user's INSERT statement with which a sink writes its rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ class Statement:
         return f"{self.before}VALUES ({shown}) {self.after}"
 
     def types(self, places: Sequence[str]) -> Mapping[int, str]:
-        """Return the required types by column index, except for columns that have parameters of different types."""
+        """Return the required types, keyed by column index; omit columns whose parameters have different types."""
         numbers = [each for each in self.values if isinstance(each, int)]
         found: dict[int, set[str]] = {}
         for number, kind in zip(numbers, places, strict=False):

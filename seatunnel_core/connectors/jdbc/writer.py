@@ -66,8 +66,8 @@ class _Table:
 class JdbcWriter(SinkWriter):
     """A writer with one connection and one transaction.
 
-    In databases with one writer at a time, each send has its own transaction, so that no lock is held while rows are
-    read: another writer of the same unit would wait for it forever.
+    In databases that allow only one writer at a time, each batch that is sent has its own transaction. Otherwise,
+    another writer of the same unit would wait forever for a lock that is held while rows are read.
 
     Tables of a killed writer disappear, except in these databases and where DDL ends the transaction. There, the sink
     sweeps its staging tables.

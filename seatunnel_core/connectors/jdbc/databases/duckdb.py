@@ -42,10 +42,13 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""Casts of DuckDB types that rows do not have, with the resulting Arrow type. Other such types become strings."""
+"""DuckDB types without an equivalent row type, with the type to cast to and its Arrow type. Other types without an
+equivalent are read as strings.
+"""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with some unrepresentable values, with the expression to read a column and its Arrow type."""
+"""Types with some values that rows cannot represent, mapped to the expression that reads a column and its Arrow type.
+"""
 
 
 class DuckDB(Dialect):

@@ -25,7 +25,7 @@ class Families:
     _found: dict[TablePath, Family | None] = field(factory=dict, init=False)
 
     def of(self, path: TablePath, key: Sequence[str]) -> Family | None:
-        """Return a table with its child tables; ``None`` if it has none."""
+        """Return a table with its child tables; ``None`` if there are no child tables."""
         if path not in self._found:
             self._found[path] = self._looked_up(path, key)
         return self._found[path]

@@ -21,7 +21,8 @@ _SESSION = (
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
 """Session settings: reject values that do not fit instead of truncating them, keep 0 in AUTO_INCREMENT columns, and
-wait at most a minute, not a day, for the lock of a table to drop."""
+wait at most a minute, not a day, for the lock on a table that is to be dropped.
+"""
 
 
 @frozen(kw_only=True)

@@ -41,7 +41,7 @@ _NAMES = {
     246: "decimal",
     255: "geometry",
 }
-"""Declared types by type code of the wire protocol. All other codes are strings or binary values."""
+"""Declared types, keyed by type code of the wire protocol. Other codes stand for strings or binary values."""
 
 _TYPES: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -59,7 +59,7 @@ _TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), pa.binary()),
     **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), pa.binary()),
 }
-"""Arrow types by declared type. All others are strings."""
+"""Arrow types, keyed by declared type. Other declared types are read as strings."""
 
 _ZERO = "0000-00-00"
 
@@ -112,8 +112,8 @@ ORDERS: dict[str, Order] = {
         description="in byte order",
     ),
 }
-"""Sort orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``.
-Strings without a declared collation compare in the connection's collation, so they use ``bytes``.
+"""Sort orders, keyed by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use
+``index``. Strings without a declared collation compare in the connection's collation, so they use ``bytes``.
 """
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
@@ -194,7 +194,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column. Return them with null for unrepresentable values, and messages by row index."""
+    """Convert a column. Return it with null for values that rows cannot represent, and their messages by row index."""
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):
         return pa.array(values, kind), {}

@@ -20,7 +20,7 @@ ROLES = {
     **dict.fromkeys(("secondary", "slave"), "standby"),
     **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
 }
-"""libpq's ``target_session_attrs`` by the value of ``targetServerType`` in lower case."""
+"""Mapping from the value of ``targetServerType`` in lower case to libpq's ``target_session_attrs``."""
 
 TRANSLATED = frozenset({"currentSchema", "options", "ssl", "targetServerType", "socketTimeout", *LIBPQ})
 """Properties that are not passed to libpq under the same name."""

@@ -34,7 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Element types of arrays that are read with their type. They are written as strings, which the server casts."""
+"""Element types of arrays that are read as typed arrays but written as strings, which the server casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -149,7 +149,7 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
 
 
 def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
-    """Return the values of a column, and messages by index for those that rows cannot represent."""
+    """Return the values of a column, and messages about those that rows cannot represent, keyed by index."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     hint = f'; convert it in query, for example "{column.name}"::text'

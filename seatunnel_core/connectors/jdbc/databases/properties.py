@@ -34,7 +34,7 @@ class KnownProperties:
     """Properties with integer values."""
 
     words: Mapping[str, Iterable[str]] = field(factory=dict)
-    """Properties with a fixed set of values, in lower case."""
+    """Allowed values, in lower case, of properties with a fixed set of values."""
 
     def require(self, properties: Iterable[tuple[str, str]]) -> None:
         """Raise ``UsageError`` for unsupported properties; the message lists all of them with alternatives."""

@@ -46,7 +46,7 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Arrow types by a part of the declared type; the first part that occurs decides. All other types are strings."""
+"""Arrow types, keyed by a part of the declared type; the first match decides. Other types are read as strings."""
 
 
 class SQLite(Dialect):
@@ -175,7 +175,7 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for time zones."""
+        """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for a type with time zone."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("SQLite has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)

@@ -24,7 +24,7 @@ _TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
 
 
 def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column. Return them with null for unrepresentable values, and messages by row index."""
+    """Convert a column. Return it with null for values that rows cannot represent, and their messages by row index."""
     kind = column.arrow
     one = _reader(kind)
     hint = f"; convert it in query, for example {_HINTS.get(_family(kind), 'CAST({} AS TEXT)')}".format(
