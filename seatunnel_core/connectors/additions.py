@@ -17,7 +17,8 @@ class AddingSink(Sink):
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
-    """Descriptions of existing content by table name, set by ``prepare``; the name ``""`` applies to all rows."""
+    """Descriptions of existing content, keyed by table name; the name ``""`` applies to all rows. Set by ``prepare``.
+    """
 
 
 def files_in_words(found: int) -> str:

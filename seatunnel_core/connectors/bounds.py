@@ -36,7 +36,7 @@ class Bounds:
     def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
         """Return the end of a window from its new values; ``None`` if there are no values yet.
 
-        The end is never below the cursor, because late values would otherwise move it back and rows would be read
+        The end is never below the cursor. Otherwise, late values would move the cursor back, and rows would be read
         again.
         """
         known = () if after is None else (self.read(after.value),)

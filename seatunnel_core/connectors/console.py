@@ -58,7 +58,7 @@ class ConsoleSink(Sink):
 
 
 class ConsoleWriter(SinkWriter):
-    """Compresses the printed lines of a unit, for ``ConsoleSink.show``."""
+    """Writer that compresses the printed lines of a unit, for ``ConsoleSink.show``."""
 
     def __init__(self, options: Options, unit: int) -> None:
         self._unit = unit

@@ -33,7 +33,7 @@ def fitted(
 
 
 class UnreadKeys:
-    """Collects keys in JSON objects for which no column is declared.
+    """Collection of keys in JSON objects for which no column is declared.
 
     A key that differs from an absent column only in case is noted immediately. ``note_others`` notes all other keys.
     """

@@ -76,7 +76,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""Targets that this process has created, as job ID, process number and save-mode target."""
+"""Targets that this process has created, each identified by job ID, process number and save-mode target."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 
@@ -219,7 +219,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:
-        """Describe the content of a local folder or a table, in the format of ``adds_to``; empty without content."""
+        """Describe the content of a local folder or a table, in the format of ``adds_to``; empty if there is none."""
         spark, table = empty.sparkSession, self.options[TABLE]
         if table is not None:
             has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()
@@ -279,7 +279,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
 
 
 class ParquetStager(SinkWriter):
-    """Writes a Parquet file to the staging folder, with the types that Spark reads."""
+    """Writer of a Parquet file in the staging folder, with the types that Spark reads."""
 
     def __init__(self, target: Target, columns: pa.Schema, context: WriterContext, table: str | None) -> None:
         self._tables = {} if table is None else {table: ""}

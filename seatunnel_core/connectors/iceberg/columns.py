@@ -112,7 +112,7 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
 
 
 def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[str, pa.DataType]:
-    """Return the table's column types by the rows' column names."""
+    """Return the table's column types, keyed by the column names of the rows."""
     by_name = {column.name: column.type for column in own_types(table.as_arrow())}
     found = {name: column_of(table, name, case_sensitive=case_sensitive) for name in rows.names}
     return {name: by_name[column.name] for name, column in found.items() if column is not None}

@@ -137,7 +137,7 @@ class Compacting:
     def _written(
         self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]", created: _NewFiles
     ) -> "list[DataFile]":
-        """Write the remaining rows of data files to new files, by partition."""
+        """Write the remaining rows of data files to new files, separately for each partition."""
         _refuse_nested_uuids(table, self.named)
         groups: dict[Any, list[tuple[DataFile, Iterator[pa.RecordBatch]]]] = {}
         for each in old:
@@ -195,7 +195,7 @@ class Compacting:
         """Replace files in the current snapshot; retry if other programs commit first.
 
         Raises:
-            _ChangedMeanwhileError: A file is no longer in the table, or later deletes have positions in it.
+            _ChangedMeanwhileError: A file is no longer in the table, or a later position delete refers to it.
         """
         from pyiceberg.exceptions import CommitFailedException
 

@@ -63,7 +63,7 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 
 def access_of(table: "Table", named: str, entries: ManifestEntries | None = None) -> "DataFiles":
-    """Return a reader of a table's data files, without the catalog and the snapshots."""
+    """Return a reader of a table's data files; it does not contain the catalog and the snapshots."""
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(
@@ -257,7 +257,7 @@ class DataFiles:
 def _manifests_of(
     snapshots: "Sequence[Snapshot]", io: Any, *, added: bool
 ) -> "Iterator[tuple[Snapshot, int, ManifestFile]]":
-    """Yield manifests of snapshots with their list positions; with ``added``, only those that the snapshots added."""
+    """Yield the snapshots' manifests, each with its index in the manifest list; ``added`` omits older manifests."""
     for snapshot in snapshots:
         for number, manifest in enumerate(snapshot.manifests(io)):
             if not added or manifest.added_snapshot_id == snapshot.snapshot_id:

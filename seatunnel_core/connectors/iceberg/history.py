@@ -28,7 +28,8 @@ def identity(
 ) -> dict[str, str]:
     """Return the properties of a snapshot that this sink creates.
 
-    ``committed`` is the number of files in this table by committable ID; ``retracted`` are the IDs to roll back.
+    ``committed`` maps the ID of each committable to its number of files in this table; ``retracted`` are the IDs to
+    roll back.
     """
     summary = {
         _JOB: context.job_id,

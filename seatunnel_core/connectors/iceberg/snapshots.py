@@ -170,7 +170,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
     """Paths of the dropped files."""
 
     _number: int
-    """Sequence number of the rewritten snapshot for the new files, so that later deletes apply."""
+    """Sequence number of the rewritten snapshot. The new files get it, so that later deletes apply to them."""
 
     _entries: Callable[[ManifestFile], list[ManifestEntry]]
     _dropped: list[DataFile]

@@ -27,7 +27,7 @@ class Entry:
 
 @frozen(kw_only=True)
 class Entries:
-    """Converts the rows of a table to entries."""
+    """Converter from the rows of a table to entries."""
 
     key: ColumnTemplate
     value: str | None

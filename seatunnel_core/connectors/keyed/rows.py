@@ -14,7 +14,7 @@ from seatunnel_core.rows.native_json import parsed
 
 
 class KeyedRows:
-    """Converts keys and values to the rows of a table."""
+    """Converter from keys and values to the rows of a table."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the JSON object in a value. Other values, and values for a binary column, become the value column."""
+        """Return the JSON object in a value. For other values and binary columns, return only the value column."""
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)

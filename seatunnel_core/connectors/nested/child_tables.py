@@ -78,7 +78,7 @@ class Family:
         """Yield the statements that add the staged children of the current versions of rows.
 
         Args:
-            staged: FROM items of staged rows by child table, with their columns.
+            staged: FROM items of staged rows and their columns, keyed by child table.
             roots: FROM items of the table's staged rows that have an ID.
         """
         same = " AND ".join(

@@ -105,7 +105,7 @@ def _base64(values: pa.Array) -> pa.Array:
 
 
 def _folder(name: str) -> str:
-    """Return a folder's path without empty names from empty values, because ``/x`` would start at the root."""
+    """Return a folder's path without the empty names that empty values cause: ``/x`` would start at the root."""
     folders = [folder for folder in name.split("/") if folder]
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:

@@ -44,7 +44,7 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
-    """Return the expression with its table variables replaced and formatted by ``written``; others are unchanged."""
+    """Replace the table variables in an expression by their values, formatted by ``written``; keep other variables."""
     if "${" not in expression:
         return expression
 
@@ -74,7 +74,7 @@ def any_folders(template: str) -> "list[re.Pattern[str]]":
 
 
 def table_name_in(expression: str, schema: TableSchema) -> str:
-    """Return the name of a folder or file with its table variables replaced; others are unchanged."""
+    """Return the name of a folder or file with its table variables replaced; other variables are unchanged."""
     name = filled(expression, schema, folder_value)
     return "%2E" + name[1:] if name.startswith(".") and name != expression else name
 

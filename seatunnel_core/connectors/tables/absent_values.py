@@ -101,7 +101,7 @@ class AbsentValues:
         return f"OVER (PARTITION BY {', '.join(self._keys)}{more} ORDER BY {self._engine[1]}{order})"
 
     def _numbered(self, condition: str, more: str = "") -> str:
-        """Return a SELECT of the staged rows with their predecessors, which updates of keys need."""
+        """Return a SELECT of the staged rows, each with its predecessor, which updates that change the key need."""
         kind, number, absent = self._engine
         before = f"OVER (ORDER BY {number})"
         old = ", ".join(f"lag({key}) {before} AS seatunnel_from_{at}" for at, key in enumerate(self._keys))
@@ -155,7 +155,7 @@ class AbsentValues:
         self.run(self.database.drop_temporary(_BOUNDS))
 
     def _unknown(self) -> Mapping[int, str]:
-        """Return the columns with absent values, by index."""
+        """Return the columns that have absent values, keyed by index."""
         absent = self._engine[2]
         places = range(len(self.columns))
         asked = ", ".join(f"max(substr({absent}, {place + 1}, 1)) AS seatunnel_{place}" for place in places)

@@ -120,7 +120,7 @@ class Growth:
         return tuple(grown.values()), tuple(changes)
 
     def require_kept(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
-        """Raise ``SinkError`` if a change would not preserve a value of the table."""
+        """Raise ``SinkError`` if a change would alter a value in the table."""
         for change in changes:
             if change.unless and self.database.ask(connection, change.unless):
                 raise SinkError(not_widened(change.column, self.database.table_name(path), change.lost))

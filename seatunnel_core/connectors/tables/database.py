@@ -108,7 +108,7 @@ class TableDatabase(ABC):
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes the rows that match a row of the subquery ``rows`` by ``same``."""
+        """Return the statement that deletes rows for which the subquery ``rows`` has a row that meets ``same``."""
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
     def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
@@ -123,7 +123,7 @@ class TableDatabase(ABC):
         return f"DROP TABLE {table}"
 
     def update_from(self, table: str, other: str, same: str, column: str, value: str) -> str:
-        """Return the statement that copies ``value`` from the row of ``other`` that matches by ``same``, if any."""
+        """Return the statement that copies ``value`` from the row of ``other`` that meets ``same``, if any."""
         return f"UPDATE {table} SET {column} = {other}.{value} FROM {other} WHERE {same}"
 
     def same_or_null(self, one: str, other: str) -> str:
@@ -144,7 +144,7 @@ class TableDatabase(ABC):
         raise NotImplementedError(f"{self.name} does not compare whole rows")
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
-        """Return the FROM and WHERE clauses for rows of a table with ``value`` in the column ``name`` of a SELECT."""
+        """Return the FROM and WHERE clauses for rows with a ``value`` that is in the column ``name`` of a SELECT."""
         return f"FROM {table} WHERE {value} IN (SELECT {name} FROM ({select}) AS seatunnel_some)"
 
     def delete_matching(self, table: str) -> str:

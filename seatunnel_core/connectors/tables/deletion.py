@@ -1,4 +1,4 @@
-"""Deletion of absent keys (``write_mode = prune``): deletes rows with keys that did not occur in the run."""
+"""Deletion of the rows whose keys did not occur in the run (``write_mode = prune``)."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
-    """Raise ``SinkError`` if a column of the rows is missing in the target; names are in the form for comparison."""
+    """Raise ``SinkError`` if the target lacks a column of the rows. Both must be in the form for comparison."""
     for name in names:
         if name not in columns:
             meant = nearest(name, list(columns))
@@ -23,7 +23,10 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 
 
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
-    """Return the statement that deletes rows with absent, non-null keys; ``None`` if it would delete all rows."""
+    """Return the statement that deletes rows whose keys are not in ``keys``; ``None`` if it would delete all rows.
+
+    Rows with null in the key are kept.
+    """
     same = " AND ".join(f"{table}.{name} = seatunnel_keys.{name}" for name in names)
     known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
     if ask(f"SELECT 1 FROM {table} LIMIT 1") and not ask(f"SELECT 1 FROM {table} WHERE {known} LIMIT 1"):

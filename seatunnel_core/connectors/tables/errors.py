@@ -1,4 +1,4 @@
-"""Errors of sinks in the driver: each contains the pipeline and the sink, and may be retryable."""
+"""Errors of sinks in the driver, which may be retryable. Their messages contain the pipeline and the sink."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

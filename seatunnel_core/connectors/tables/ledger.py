@@ -99,7 +99,7 @@ class CommitLedger:
         )
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return the recorded IDs among ``ids``; raise ``CommitError`` if any is, unless ``may_be_committed``."""
+        """Return the recorded ``ids``; raise ``CommitError`` if there are any and ``may_be_committed`` is false."""
         found: set[str] = set()
         for named in self._listed(ids):
             asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"

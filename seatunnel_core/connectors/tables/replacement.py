@@ -1,4 +1,4 @@
-"""Replacement of the rows of tables, or deletion of rows with absent keys, at the end of a run.
+"""Replacement of the rows of tables, or deletion of rows whose keys did not occur, at the end of a run.
 
 Until then, rows or keys are collected in separate tables. A table of records maps each of these to its target. The
 transaction that changes the targets deletes the records, so a retry does nothing.
@@ -63,7 +63,7 @@ class Replacement(ABC):
 
     @abstractmethod
     def family(self, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
-        """Return a target with its child tables; ``None`` if it has none."""
+        """Return a target with its child tables; ``None`` if there are no child tables."""
 
     @property
     def who(self) -> str:
@@ -75,7 +75,7 @@ class Replacement(ABC):
         return self.database.literal(key_of(self.context))
 
     def collect_for(self, connection: Any, path: TablePath, create: Callable[[], None]) -> None:
-        """Create the collecting table of a target with ``create``, and record its target, unless the table exists.
+        """Create the collecting table of a target with ``create()``, and record its target, unless the table exists.
 
         Raises:
             SinkError: Another sink has the same target, or the collecting table had rows and no longer exists.
@@ -101,7 +101,7 @@ class Replacement(ABC):
         return self.database.table_name(path)
 
     def finish(self, connection: Any) -> list[TablePath]:
-        """Replace the rows of all targets, or delete those with absent keys; return the tables to drop.
+        """Replace the rows of all targets, or delete rows whose keys were not collected; return the tables to drop.
 
         Raises:
             SinkError: All rows of a target would be deleted because of their keys.

@@ -140,7 +140,7 @@ class SqlDatabase(TableDatabase):
         return ()
 
     def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
-        """Return the columns of a table and of its child tables ``<name>__…`` by table name, all in lower case.
+        """Return the columns of a table and of its child tables ``<name>__…``, keyed by table name, all in lower case.
 
         If the result is empty, the sink does not replace child tables together with merged rows.
         """

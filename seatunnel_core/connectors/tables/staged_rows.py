@@ -81,7 +81,7 @@ def last_numbered(database: SqlDatabase, source: str, key: Sequence[str]) -> str
 
 
 def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
-    """Return the table of merged rows with its child tables; ``None`` if it has none."""
+    """Return the table of merged rows with its child tables; ``None`` if there are no child tables."""
     name, columns = path[-1].lower(), database.children(connection, path)
     children = in_order(found for found, names in columns.items() if found != name and is_child(names))
     if not children or ROW_ID not in columns.get(name, ()):

@@ -76,7 +76,7 @@ def _missing_columns(table: Sequence[TableColumn], names: Sequence[str]) -> list
 
 
 def ends_before_update(batch: Batch, who: str, *, is_open: bool) -> bool:
-    """Return True if a batch of a table ends with the old row of an update; raise ``RowError`` if one is missing.
+    """Return True if a batch ends with the old row of an update; raise ``RowError`` if an updated row has no old row.
 
     ``is_open`` is True if the previous batch of the table ended with the old row of an update.
     """
