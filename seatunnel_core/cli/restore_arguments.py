@@ -60,7 +60,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def restore_arguments(values: argparse.Namespace) -> Restore:
-    """Return the restore options; raise ``UsageError`` for an option without ``--restore`` or with no effect."""
+    """Return the restore options; raise ``UsageError`` for an option that needs ``--restore`` or has no effect."""
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")
     if values.from_storage and not values.from_savepoint:

@@ -111,11 +111,11 @@ class Sink(ABC):
 
     keeps_absent: bool = False
     """True if a writer handles ``Batch.absent``: the target keeps its value if the new one is absent. If False, rows
-    with absent values are rejected before they reach it."""
+    with absent values are rejected before they reach the writer."""
 
     takes_any_moment: bool = False
     """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with these dates
-    are rejected before they reach it (``within_extent``)."""
+    are rejected before they reach the writer (``within_extent``)."""
 
     defers_save_mode: ClassVar[bool] = False
     """True if ``apply_save_mode`` only records the request and ``create_tables`` executes it, because the tables are

@@ -25,7 +25,7 @@ class StorageReference:
     or the ``type`` of a plugin. ``None`` for the storage of the default engine file, or else the built-in default."""
 
     engine_file: Path | None = None
-    """Engine file with any name, as an alternative to ``storage``."""
+    """Path of an engine file with any name, as an alternative to ``storage``."""
 
     properties: Mapping[str, str] = field(factory=dict, repr=False)
     """Keys of ``plugin-config``, which override the configured ones. May contain secrets."""

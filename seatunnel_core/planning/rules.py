@@ -241,7 +241,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
 
 
 def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that delete rows with absent keys if rows may be skipped upstream of them."""
+    """Report sinks that delete rows whose keys are absent from the run, if rows may be skipped upstream."""
     reaching = pipeline.upstream(*sink.inputs)
     skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
     skipping += [

@@ -1,4 +1,4 @@
-"""Incremental reads of a service by the values of a column.
+"""Incremental reads of a service, based on the values of a column.
 
 A service cannot report its largest value, so the rows of an increment are requested twice: at planning time, to find
 the largest value and the rows at the boundary, and for reading. All pages of an increment are one split. Thus each

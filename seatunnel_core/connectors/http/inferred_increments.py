@@ -41,7 +41,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\
 
 @frozen(kw_only=True)
 class InferredIncrements:
-    """Incremental reads of a service by the values of a column with unknown type."""
+    """Incremental reads of a service, based on the values of a column of unknown type."""
 
     increment: Increment
     key: tuple[str, ...]

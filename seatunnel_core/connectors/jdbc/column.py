@@ -17,8 +17,8 @@ class Column(TableColumn):
     """Expression that reads the column in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression for the values that rows cannot represent, as strings, with null for all others; ``""`` if rows can
-    represent every value. In a SELECT, these expressions follow all columns.
+    """Expression that returns values that rows cannot represent as strings, and null for other values; ``""`` if rows
+    can represent every value. In a SELECT, these expressions follow all columns.
     """
 
     direct: bool = True

@@ -142,8 +142,9 @@ class RangeReader:
     def batches(self) -> Iterator[Batch]:
         """Yield the changed rows of the captured tables, in order.
 
-        Reading stops before the first transaction that has a row with other columns. A batch is emitted only after the
-        next batch was checked, because its last transaction may continue there with other columns.
+        Reading stops before the first transaction with a row whose columns differ from the planned ones. A batch is
+        emitted only after the next batch was checked, because the last transaction of a batch may continue in the next
+        batch with other columns.
 
         Raises:
             LogError: The log cannot be read.
