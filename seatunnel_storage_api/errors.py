@@ -237,8 +237,8 @@ class UnsupportedFormatError(StorageFailureError):
     What to do: run the version that wrote it, or a newer one. `seatunnel help versions` lists which version reads
     which format.
 
-    Message: cannot read …: it has format version 9, this library reads version …. Use the version that wrote it, or a
-    newer one
+    Message: cannot read …: it has format version 9, but this library reads version …. Use the version that wrote it,
+    or a newer one
     """
 
 

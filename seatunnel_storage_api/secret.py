@@ -142,7 +142,7 @@ def begins_reference(text: str) -> bool:
 
 
 def refers(value: str) -> bool:
-    """Return True if a string is a reference to a file or secret store. Callers check that it is allowed there."""
+    """Return True if a string is a reference to a file or a secret store. The caller checks that the key allows it."""
     return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
 
 

@@ -166,7 +166,7 @@ class SupportsProbe(Protocol):
         """Check in the driver that the token of ``probe`` is visible.
 
         Raises:
-            SinkError: It is not visible, for example because tasks write to a local disk of another machine.
+            SinkError: The token is not visible, for example because tasks write to a local disk of another machine.
         """
 
 
@@ -239,7 +239,7 @@ class SupportsReread(Protocol):
             table: Name of the table.
 
         Raises:
-            UsageError: The table is unknown or is being read again already, or the options do not allow it.
+            UsageError: The table is unknown or is already being read again, or the options do not allow it.
         """
 
 
@@ -249,7 +249,7 @@ class SupportsRestoreCheck(Protocol):
 
     @abstractmethod
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Check that the system still has the data after the cursor and of the unread splits.
+        """Check that the system still contains the data after the cursor and the data of the unread splits.
 
         Called in the driver when a checkpoint or savepoint is chosen for a restore, before the state of the job
         changes. If this raises an error, the job can still resume from its latest checkpoint.

@@ -64,7 +64,7 @@ class Increment:
         """``lag`` as a duration in milliseconds.
 
         Raises:
-            SourceError: It is not a duration.
+            SourceError: ``lag`` is not a duration.
         """
         try:
             return DURATION_MS.parse(self.lag)

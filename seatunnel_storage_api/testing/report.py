@@ -45,7 +45,7 @@ class Verdicts:
             self.tests[test] = (outcome, why)
 
     def about(self, promise: int) -> dict[str, tuple[str, str]]:
-        """Return the outcomes of one promise's tests, by test."""
+        """Return the outcomes of one promise's tests, keyed by test."""
         return {test: verdict for test, verdict in self.tests.items() if promise in promises_of(test)}
 
     def of(self, promise: int) -> str:
@@ -56,7 +56,7 @@ class Verdicts:
 
 @define
 class PromiseReport:
-    """Verdicts of all storages, by the names in their suites."""
+    """Verdicts of all storages, keyed by the names in their suites."""
 
     storages: dict[str, Verdicts] = Factory(dict)
 

@@ -1,4 +1,4 @@
-"""Registry of the backends by ``storage.type``.
+"""Registry of the backends, keyed by ``storage.type``.
 
 To add a backend, write a module with a ``create`` function and add an entry here. A module and the packages that it
 needs are imported only when its backend is used.

@@ -20,7 +20,7 @@ FACTORIES = {
     "org.apache.seatunnel.engine.server.persistence.FileMapStoreFactory": FileMapStoreFactory,
     "seatunnel_storage_mapstore.maps.FileMapStoreFactory": FileMapStoreFactory,
 }
-"""Factories by ``factory-class-name``: SeaTunnel's name, and this project's name for the same factory."""
+"""Factories, keyed by ``factory-class-name``: SeaTunnel's name, and this project's name for the same factory."""
 
 _DEFAULT = "default"
 _KEYS = ("enabled", "initial-mode", "factory-class-name", "properties")

@@ -16,7 +16,7 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return True if a column has the expected type. For the type ``null``, only its values are checked later."""
+    """Return True if a column has the expected type. Any type conforms to ``null``; only values are checked."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):

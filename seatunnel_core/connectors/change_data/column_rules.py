@@ -219,7 +219,7 @@ class ColumnRules:
             changes: The logged rows.
             found: The table.
             where: Position in the log, for messages.
-            remedy: How to make the log contain all columns of changed rows.
+            remedy: Instruction that makes the log contain all columns of changed rows.
 
         Raises:
             SourceError: The log does not contain a value that the filter needs.

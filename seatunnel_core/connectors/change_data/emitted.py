@@ -79,7 +79,7 @@ def emitted(
         schema: Schema of the table.
         context: Determines whether rows with unrepresentable values are skipped.
         where: Position in the log, for messages.
-        remedy: How to make the log contain all columns of changed rows.
+        remedy: Instruction that makes the log contain all columns of changed rows.
         origins: Time and position of each row.
         masked: Columns with values that messages must not show.
 

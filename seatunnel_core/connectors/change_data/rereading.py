@@ -93,7 +93,7 @@ class Reread:
         return evolve(self, unread=tuple(each for each in self.unread if each != number))
 
     def restarted(self) -> "Reread":
-        """Return the state that reads the table from its beginning."""
+        """Return the state for reading the table from its beginning."""
         return evolve(self, start=ChunkStart(), until="")
 
 

@@ -43,7 +43,7 @@ class WrittenRows:
 def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> WrittenRows:
     """Parse the option ``rows``, a list of ``{ kind = INSERT, fields = [1, a] }``; raise UsageError if it is invalid.
 
-    Fields may also be a block by column name. ``defaults`` replace null and missing values.
+    Fields may also be a block keyed by column name. ``defaults`` replace null and missing values.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")

@@ -196,7 +196,7 @@ def key_of_increment(increment: Increment, content: Content, paging: Paging | No
 
 
 def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
-    """Return Value of ``Window.reads`` for the service's cursors."""
+    """Return the value of ``Window.reads`` for the service's cursors."""
     path = {} if content.path is None else {"content_field": content.path}
     return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
 

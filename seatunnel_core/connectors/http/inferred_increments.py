@@ -119,7 +119,7 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments by values of a known kind."""
+    """Increments of a column whose values have a known kind."""
 
     kind: str
 

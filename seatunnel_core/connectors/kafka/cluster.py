@@ -143,7 +143,7 @@ class Cluster:
     def offsets(
         self, places: Iterable[tuple[str, int]], at: str | int, *, committed: bool = True
     ) -> dict[tuple[str, int], int]:
-        """Return the offsets at ``EARLIEST``, ``LATEST`` or a time in ms since 1970; -1 for partitions without one.
+        """Return each partition's offset at ``EARLIEST``, ``LATEST`` or a time in ms since 1970; -1 if there is none.
 
         If ``committed`` is True, messages of open transactions are ignored.
         """
@@ -191,7 +191,7 @@ class Cluster:
     def commit(
         self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Commit offsets for a group, with metadata by topic."""
+        """Commit offsets for a group, with metadata keyed by topic."""
         from confluent_kafka import TopicPartition
 
         notes = metadata or {}
@@ -205,7 +205,7 @@ class Cluster:
 
     @contextmanager
     def _member(self, group: str, done: str) -> Iterator[Any]:
-        """Yield a consumer of a group, and convert its errors; ``done`` is the verb for their messages."""
+        """Yield a consumer of a group, and convert its errors; ``done`` is the verb in error messages."""
         import confluent_kafka
 
         background = BackgroundErrors()

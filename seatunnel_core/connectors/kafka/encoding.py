@@ -22,7 +22,7 @@ COMPATIBLE = "compatible_debezium_json"
 _MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
-"""Maximum size of a batch with one message, without its key and value, in bytes. Brokers limit the size of batches."""
+"""Maximum size of a batch with one message, in bytes, excluding its key and value. Brokers limit the batch size."""
 
 
 @frozen(kw_only=True)

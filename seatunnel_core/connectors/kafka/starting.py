@@ -13,7 +13,7 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Maximum time, in seconds, for which a partition may end before a known offset, as after a leader change."""
+"""Maximum time, in seconds, for which a partition may end before a known offset, for example after a leader change."""
 
 Place = tuple[str, int]
 """A topic and the number of a partition."""

@@ -85,7 +85,7 @@ class MemorySource(Source):
             first += batch.num_rows
 
     def _identified(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """Return a batch with row IDs if it has child tables; ``first`` is the number of its first row."""
+        """Return a batch, with row IDs if there are child tables; ``first`` is the number of its first row."""
         if len(self._columns) == batch.num_columns:
             return batch
         ids = [row_id(self._held.digest, number) for number in range(first, first + batch.num_rows)]

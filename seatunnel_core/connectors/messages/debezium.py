@@ -1,4 +1,4 @@
-"""Decoding of values in Debezium messages, by the schema in the message or, without a schema, like SeaTunnel.
+"""Decoding of values in Debezium messages by the schema in the message or, if there is none, as in SeaTunnel.
 
 Kafka Connect's JSON represents bytes in base64 and dates as numbers, with types in the schema. Without a schema
 (``value.converter.schemas.enable = false``), the column type decides: bytes for a decimal column have the column's
@@ -106,7 +106,7 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return the number with a scale and with base64 digits in the format of Java's ``BigInteger``."""
+    """Return the decimal with a scale and an unscaled value in base64, in the format of Java's ``BigInteger``."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:
@@ -214,7 +214,7 @@ _NAMED: dict[str, Callable[[Any, pa.DataType, Schema], Any]] = {
 
 
 def _unnamed(value: Any, kind: pa.DataType) -> Any:
-    """Convert a value without a Debezium type name by the column type, like SeaTunnel."""
+    """Convert a value without a Debezium type name according to the column type, as in SeaTunnel."""
     if pa.types.is_decimal(kind):
         if isinstance(value, Mapping):
             return _unscaled(value["value"], value["scale"])

@@ -82,7 +82,7 @@ class Sampling:
             raise SourceError(str(error)) from None
 
     def tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables for its lists."""
+        """Return the schemas of the main table and of the child tables for its lists."""
         try:
             return self.nesting.schemas(schema)
         except ValueError as error:

@@ -82,7 +82,7 @@ class Transaction:
 
     @property
     def server_id(self) -> int:
-        """ID of the server that executed it; 0 if the log contains no GTID event."""
+        """ID of the server that executed the transaction; 0 if the log contains no GTID event."""
         return HEADER.unpack_from(self._gtid_event)[2] if self._gtid_event else 0
 
     @property
@@ -110,7 +110,7 @@ class Transaction:
 
     @property
     def time(self) -> datetime:
-        """Server time of its first event."""
+        """Server time of the first event."""
         return datetime.fromtimestamp(self.timestamp, UTC)
 
 

@@ -29,11 +29,11 @@ _FORMS = {
 """Flags by event type: extra data, images before and after an update, compressed rows."""
 
 _MOST_IDS = 10_000
-"""Number of cached table IDs above which they are removed at the beginning of a transaction."""
+"""Maximum number of cached table IDs. If there are more, all are removed at the beginning of a transaction."""
 
 
 class ChangedRows:
-    """Rows by table, with the table maps of the log."""
+    """Changed rows of each table, with the table maps from the log."""
 
     def __init__(self, captured: Tables, rules: ValueRules) -> None:
         self._captured, self._rules = captured, rules

@@ -1,4 +1,4 @@
-"""Reading of events from a log file or from a compressed transaction."""
+"""Readers of events in a log file or in a compressed transaction."""
 
 import struct
 from collections.abc import Iterator

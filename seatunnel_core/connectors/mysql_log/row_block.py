@@ -26,8 +26,8 @@ class ImageFinder:
     """Binary formats of all columns."""
 
     _sizes: dict[bytes, tuple[tuple[tuple[int, int], ...], int]] = field(init=False, factory=dict)
-    """Cache by null bitmap: the offset and size of each length field in an image, and the size of the image, if all
-    variable-size values are empty.
+    """Cache keyed by null bitmap: the offset and size of each length field in an image, and the size of the image if
+    all variable-size values are empty.
     """
 
     def images(self, data: bytes) -> tuple[list[int], int]:

@@ -82,7 +82,7 @@ def xa_id_of(text: str) -> XaId:
     """Return the XA identifier in a statement such as ``XA COMMIT X'6131',X'',1``.
 
     Raises:
-        UnsupportedLogError: The statement has no such identifier.
+        UnsupportedLogError: The statement contains no XA identifier.
     """
     found = _XA_ID.search(text)
     if found is None:

@@ -25,8 +25,8 @@ def resumed_tables(
 ) -> tuple[Captured, ...]:
     """Return the tables of a resumed job with the columns of their next rows in the log.
 
-    If the log has rows from before a change, these are the former columns, and the job stops at the change. A table
-    that has no further rows in the log has its current columns.
+    If the log contains rows from before a change, these are the former columns, and the job stops at the change. A
+    table that has no further rows in the log has its current columns.
 
     Args:
         state: The restored state.

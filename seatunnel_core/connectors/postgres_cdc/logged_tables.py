@@ -1,4 +1,4 @@
-"""Search of the log for the columns of the next rows of tables."""
+"""Search of the log for the columns that tables have in their next rows."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.postgres_log.slot_user import GONE_S
 def logged_tables(
     connection: Any, settings: Settings, selects: Selects, start: Lsn, tables: Collection[TableName]
 ) -> Mapping[TableName, LogTable]:
-    """Return the tables that have rows in the log after a position, with the columns of their first such rows.
+    """Return the tables that have rows in the log after a position, with the columns of the first of these rows.
 
     The search includes all transactions that were visible before the call.
 

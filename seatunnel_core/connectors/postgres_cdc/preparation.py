@@ -63,7 +63,7 @@ class Preparation:
         Raises:
             SlotMissingError: The slot must exist but does not.
             SlotInUseError: Another process reads the slot.
-            SlotChangedError: The slot is lost or of another kind.
+            SlotChangedError: The slot was lost, or is not a logical slot.
             SourceError: The server rejects a statement.
         """
         if self._creation is None and self._awaited is None:
@@ -92,7 +92,7 @@ class Preparation:
             self._slot_user = None
 
     def warnings(self, connection: Any) -> tuple[str, ...]:
-        """Return a warning about sessions with transactions that delay the start; none if it was already returned."""
+        """Return a warning about sessions with transactions that delay the start; empty if it was already returned."""
         sessions = listed(sessions_with_transactions(connection))
         if not sessions or sessions == self._waits_for:
             return ()

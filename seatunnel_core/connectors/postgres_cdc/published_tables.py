@@ -40,7 +40,7 @@ class PublishedTable:
     """Object ID of the table. It changes when the table is dropped and recreated."""
 
     entry: str
-    """Fingerprint of the entry; empty if there is none. Any change of the publication changes it."""
+    """Fingerprint of the entry; empty if there is none. It changes with every change of the publication."""
 
     key: tuple[str, ...] = ()
     """Columns of the primary key, in any order. Not recorded."""
@@ -80,7 +80,7 @@ def require_published(
         publication: Name of the publication.
         known: The tables when the job started.
         found: The current tables.
-        keys: Primary keys that the job uses. Tables with a configured key, or without a key, are not in it.
+        keys: Primary keys that the job uses, except for tables with a configured key or without a key.
 
     Raises:
         SourceChangedError: A table was dropped, renamed or recreated, or has another primary key, or its entry in the

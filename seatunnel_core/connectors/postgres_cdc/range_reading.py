@@ -41,7 +41,7 @@ _MIXED = (
 
 @frozen(kw_only=True)
 class LogRange:
-    """A log range, which contains the transactions with commits in the range."""
+    """A log range. It contains the transactions that were committed in the range."""
 
     start: Lsn
     end: Lsn
@@ -107,10 +107,10 @@ class RangeReader:
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
-    """Latest logged version of each table that has the planned columns, by table index."""
+    """Latest logged schema version with the planned columns, keyed by table index."""
 
     _last: dict[int, int] = field(init=False, factory=dict)
-    """Number of the last transaction that has rows with the planned columns, by table index."""
+    """Number of the last transaction with rows that have the planned columns, keyed by table index."""
 
     _emitted_to: int = field(init=False, default=-1)
     """Number of the last transaction with emitted rows."""
@@ -198,7 +198,7 @@ class RangeReader:
         """Return the first transaction with a row whose columns differ from the planned ones, or ``None``.
 
         Raises:
-            SourceChangedError: The range cannot end before this transaction.
+            SourceChangedError: The range cannot end before this transaction, for example because it was partly emitted.
         """
         found: Transaction | None = None
         is_mixed = False
@@ -271,7 +271,7 @@ class RangeReader:
         return number
 
     def _require_key(self, table: Captured, logged: LogTable, where: str) -> None:
-        """Raise ``SourceChangedError`` if the primary key has changed. Only the default identity shows this."""
+        """Raise ``SourceChangedError`` if the primary key has changed, which only the default identity shows."""
         key = table.found.schema().primary_key
         if table.has_own_key and logged.identity == "DEFAULT" and set(logged.key) != set(key):
             raise SourceChangedError(

@@ -48,8 +48,8 @@ def requested(
         emits_rows: True if the source emits rows; False if it emits messages.
 
     Raises:
-        UsageError: The table is unknown or is being read again already, its log may lack values, or the job ends by
-            itself or emits messages.
+        UsageError: The table is unknown or is already being read again, its log may lack values, or the job is bounded
+            or emits messages.
     """
     if not settings.is_endless:
         raise UsageError(NOT_ENDLESS)

@@ -33,7 +33,7 @@ class SeenRows:
         return all(mark.contains(xid) for mark in self.marks)
 
     def of(self, rows: pa.RecordBatch, xids: npt.NDArray[np.uint32]) -> Flags:
-        """Return a mask of the rows with a transaction that the snapshot of their chunk contains."""
+        """Return a mask of the rows whose transaction is contained in the snapshot of their chunk."""
         contained = np.stack([mark.contain(xids) for mark in self.marks])
         seen = np.array(contained.all(axis=0), np.bool_)
         uncertain = np.flatnonzero(contained.any(axis=0) & ~seen)
@@ -44,7 +44,7 @@ class SeenRows:
 
 
 def seen_rows(dialect: Dialect, found: Found, number: int, marks: Sequence[Mark], ask: Asking) -> SeenRows | None:
-    """Return the marks of a table; ``None`` if no chunk of it was read.
+    """Return the marks of a table; ``None`` if none of its chunks was read.
 
     ``ask`` runs a statement if the database must compare keys.
     """

@@ -117,7 +117,7 @@ def system_id(connection: Any) -> str:
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
     """Check that the publication publishes all tables and operations. Return True if it was changed.
 
-    If ``changes``, create the publication or add missing tables first.
+    If ``changes`` is True, create the publication or add missing tables first.
 
     Raises:
         PublicationError: The server rejects a change.

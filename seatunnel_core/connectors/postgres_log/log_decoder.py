@@ -1,4 +1,4 @@
-"""Decoder of the replication stream to transactions, Arrow batches of changed rows, truncations and client messages."""
+"""Decoder that turns the replication stream into transactions, batches of changed rows, truncations and messages."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -95,7 +95,10 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Script that removes lists and records of epochs below two limits, except for given IDs, and counts the lists."""
+"""Script that removes lists and commit records of old epochs, except for the given IDs, and counts the lists.
+
+Lists and records have separate limits, below which epochs are old.
+"""
 
 MOST = 1_000
 """Maximum number of commands in a request. The server serves no other client during a request."""

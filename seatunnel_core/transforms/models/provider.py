@@ -32,7 +32,7 @@ EMBEDDINGS = {
     "QIANFAN": "https://aip.baidubce.com/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings",
     "ZHIPU": "https://open.bigmodel.cn/api/paas/v4/embeddings",
 }
-"""Default URL of each provider."""
+"""Default URL for embeddings, keyed by provider."""
 
 PROVIDER = Option(
     "model_provider",

@@ -86,7 +86,7 @@ _Compiled = TypeVar("_Compiled", bound=Callable[[Call], Value])
 
 
 def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[_Compiled], _Compiled]:
-    """Return a decorator that registers the compiler of a function, with the number of the function's arguments."""
+    """Return a decorator that registers the compiler of a function, with its minimum and maximum argument count."""
 
     def register(compiled: _Compiled) -> _Compiled:
         for name in names:

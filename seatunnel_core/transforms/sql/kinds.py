@@ -48,7 +48,7 @@ _CASTS = {
 
 
 def cast_type(target: exp.Expression, at: str) -> pa.DataType:
-    """Return the type in ``CAST(… AS type)``; raise ``SqlError``, which lists the types, if there is no such type."""
+    """Return the type in ``CAST(… AS type)``; raise ``SqlError``, which lists all types, for an unknown one."""
     name = str(target.args.get("kind") or target.this.value).upper()
     if name == "BYTES":
         return BYTES

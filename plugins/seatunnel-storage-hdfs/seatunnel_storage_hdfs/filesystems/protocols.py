@@ -66,7 +66,7 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""Distributions by the name of their module, where both differ."""
+"""Names of distributions that differ from the name of their module, keyed by module."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:

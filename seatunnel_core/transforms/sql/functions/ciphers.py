@@ -45,7 +45,7 @@ def aes_encrypt(call: Call) -> Value:
 
 @function("AES_DECRYPT", least=2, most=3)
 def aes_decrypt(call: Call) -> Value:
-    """Compile AES_DECRYPT, with an encrypted text, a key and an initialization vector as arguments."""
+    """Compile AES_DECRYPT(encrypted string, key[, initialization vector])."""
 
     def decrypted(text: str, key: str, start: str | None = None) -> str:
         made = _decoded(text)
@@ -59,8 +59,8 @@ def aes_decrypt(call: Call) -> Value:
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
     """Compile a function of strings; ``stays`` is True if it is deterministic. Messages do not contain the values.
 
-    If the text, the argument with the index ``text``, is null, so is the result. A null key or initialization vector is
-    an error, because the text would be lost.
+    If the argument with the index ``text`` is null, so is the result. A null key or initialization
+    vector is an error, because the string would be lost.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:
