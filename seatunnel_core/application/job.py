@@ -287,7 +287,7 @@ class Rows:
     ) -> "Rows":
         """Add a Python function that maps an Arrow record batch to another one, and return its output.
 
-        The function runs in Spark tasks. Its rows must not depend on how the input is divided into batches.
+        The function runs in Spark tasks. Its output must not depend on how the input is divided into batches.
         """
         return self.transform("Python", {"function": function}, name=name, **options)
 
@@ -303,9 +303,10 @@ class Rows:
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
     def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a Spark SQL query over these rows and ``others``, each a view named like its node; return its output.
+        """Add a Spark SQL query over these rows and ``others``, and return its output.
 
-        A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
+        Each input is a view with the name of its node. A query that combines rows runs once over all rows of the
+        sources, as in ``map_frame``.
         """
         return self._transformed("SparkSql", {"query": query, **options}, name, others)
 

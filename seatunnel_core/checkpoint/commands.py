@@ -64,7 +64,7 @@ class StoreCheckpoint(Command):
 
 @frozen(kw_only=True)
 class SetTimer(Command):
-    """Deliver ``TimerFired(key)`` at ``at_ms``, by the clock of the events; replaces a timer with the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms`` on the events' clock, and replace a timer with the same key."""
 
     key: str
     at_ms: int

@@ -25,7 +25,8 @@ class PipelineContext:
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
-        """True if the job has vertices that the base lacks. They start even if the pipeline had finished there."""
+        """True if the job has vertices that the restored checkpoint lacks. They start even if the pipeline had
+        finished."""
 
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None

@@ -178,7 +178,7 @@ class Coordinator:
         self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
-        """Record the state of one vertex, and store the checkpoint after the last one. Ignore an aborted checkpoint."""
+        """Record the state of one vertex; after the last vertex, store the checkpoint. Ignore an aborted checkpoint."""
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
             return
@@ -388,7 +388,7 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Stop or drain the pipeline if this was requested, which may have been before the pipeline was running."""
+        """Stop or drain the pipeline if this was requested, possibly before the pipeline was running."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:
@@ -403,7 +403,7 @@ class Coordinator:
             self._expire(oldest)  # this ends a pipeline that is stopping
 
     def fence_lost(self, event: events.FenceLost) -> None:
-        """End because a newer engine runs the job: commit nothing, expire nothing, and report the reason (R5)."""
+        """End the pipeline because a newer engine runs the job: commit and expire nothing, and report why (R5)."""
         self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message, code=StaleEpochError.code))
 
     def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:

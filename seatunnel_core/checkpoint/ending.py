@@ -14,4 +14,4 @@ class Ending(enum.IntEnum):
     """Stop at once, or as soon as the pipeline is running."""
 
     BEGUN = 3
-    """A stop is in progress, which takes a bounded time."""
+    """A stop is in progress; it takes a bounded time."""

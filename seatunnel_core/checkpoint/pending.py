@@ -22,7 +22,7 @@ class PendingCheckpoint:
         self.storing_since_ms: int | None = None
         self.state_bytes = 0
         self.savepoints: tuple[str, ...] = ()
-        """Names of the savepoints that are taken with it."""
+        """Names of the savepoints that are taken with this checkpoint."""
 
         self._states: dict[VertexId, VertexState] = {}
 

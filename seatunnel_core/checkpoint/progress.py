@@ -64,7 +64,7 @@ class PipelineProgress:
     """ID of the last completed checkpoint of this epoch, which may be its restore point."""
 
     last_completed_ms: int | None
-    """Completion time of the last completed checkpoint, by the clock of the events."""
+    """Completion time of the last completed checkpoint, on the events' clock."""
 
     pending: int
     """Number of pending checkpoints."""

@@ -36,7 +36,7 @@ class Savepoints:
         self._asked: list[str] = []
         self._asked_of_the_last: list[str] = []
         self._taking: dict[int, _Taking] = {}
-        """Savepoints with a completed checkpoint *n*, by *n*."""
+        """Savepoints for which checkpoint *n* is complete, keyed by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
         """Request a savepoint with the next checkpoint, or only with the final one."""

@@ -62,7 +62,7 @@ class Bound:
             yield f"the sink {name!r} was removed from the job and cannot roll back its published output: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
-        """Return how the options of a sink in an epoch differ from the current ones."""
+        """Describe how the options of a sink in an epoch differ from the current ones."""
         seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)

@@ -178,7 +178,7 @@ class _Moving:
     # -- ownership of the rows after the savepoint
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
-        """Return why the old job may have continued after the savepoint, or ``""`` if it stopped with the savepoint."""
+        """Describe why the old job may have continued after the savepoint; ``""`` if it stopped with the savepoint."""
         if not savepoint.stopped:
             return f"the job {self._old_id} continued after the savepoint"
         if old.moved_to not in (None, self._job_id):

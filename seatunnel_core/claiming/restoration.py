@@ -86,10 +86,10 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._drops_staged: set[int] = set()
-        """Pipelines whose base has only published output."""
+        """Pipelines for which all output in the restored checkpoint is published."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """Sinks by pipeline, without those with pending save modes, even if the base still marks them as pending."""
+        """Sinks that have applied their save modes, keyed by pipeline. The base may mark them as pending."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(

@@ -70,7 +70,7 @@ def _times(when: str, report: JobReport, took: str, *, narrow: bool) -> list[str
 
 
 def _told(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return lines with the rows of each table, and with the targets that rows were appended to."""
+    """Return lines with the committed rows of each table, and lines about targets that already contained rows."""
     lines = []
     for view in pipelines:
         whose = "" if len(pipelines) == 1 else f"pipeline {view.id}: "

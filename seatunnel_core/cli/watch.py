@@ -44,7 +44,7 @@ class Interrupts:
         """Start at zero; ``last`` is True if the process exits after the job."""
         self.count = 0
         self.exit_code: int | None = None
-        """Exit code of the process, after it has been determined; a further interrupt then exits immediately."""
+        """Exit code of the process, once it is determined; from then on, an interrupt exits immediately."""
 
         self._last = last
         self._answered = 0

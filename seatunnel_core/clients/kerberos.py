@@ -1,8 +1,8 @@
 """Kerberos authentication for WebHDFS with a principal and its keytab.
 
-Credentials are requested for each request, because only then the Kerberos library (MIT's, through ``gssapi``) replaces
-a ticket that has passed half of its lifetime. Tickets are kept in memory: no environment variable is set, no file is
-written, and two storages in a process may use different principals.
+Credentials are requested for each request, because only then does the Kerberos library (MIT's, through ``gssapi``)
+replace a ticket that has passed half of its lifetime. Tickets are kept in memory: no environment variable is set, no
+file is written, and two storages in a process may use different principals.
 """
 
 import base64
@@ -152,7 +152,7 @@ def _reason(cause: gssapi.exceptions.GSSError) -> str:
 
 
 def _full(written: str) -> str:
-    """Return the principal with the default realm if it has none, and this host's name for Hadoop's ``_HOST``."""
+    """Return the principal. A missing realm is added, and Hadoop's ``_HOST`` becomes the name of this host."""
     named = written.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
     try:
         name = gssapi.Name(named, gssapi.NameType.kerberos_principal)

@@ -156,7 +156,7 @@ def idle_client_options(folder: Path) -> str:
 
 
 def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:
-    """Return ``mode`` in the engine's file, or ``local`` without a file; raise ``ConfigError`` if it is invalid."""
+    """Return ``mode`` in the engine's file, or ``local`` if no file exists; raise ``ConfigError`` if it is invalid."""
     path = find_engine_file(explicit, environment, folder)
     if path is None:
         return "local"

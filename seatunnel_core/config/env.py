@@ -173,7 +173,7 @@ def refuse_master(written: Value | None, problems: Problems) -> None:
 
 
 def no_master(text: str) -> str:
-    """Return why a string is not a valid master, with an alternative."""
+    """Return the reason why a string is not a valid master, with an alternative."""
     if text.startswith("sc://"):
         return (
             "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel jobs and "

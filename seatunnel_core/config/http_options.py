@@ -25,7 +25,7 @@ class Permission(Enum):
 
     STOP = "stop"
     SAVEPOINT = "savepoint"
-    """Take savepoints, including when a job is stopped."""
+    """Take savepoints, including savepoints that stop a job."""
 
     OPERATE = "operate"
     """Change log levels and tags of nodes."""

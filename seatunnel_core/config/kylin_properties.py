@@ -56,7 +56,7 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTA
 
 
 def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
-    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``."""
+    """Return the settings in the files of a folder, keyed by their names in ``seatunnel.yaml``."""
     entries: dict[str, Entry] = {}
     for name in FILES:
         if (folder / name).is_file():

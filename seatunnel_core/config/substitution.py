@@ -55,7 +55,7 @@ class _Progress:
 
     so_far: Value | None = None
     failed: ConfigError | None = None
-    """Error in an earlier value, raised only if a later value needs that one."""
+    """Error in an earlier value; raised only if a later value depends on the earlier one."""
 
     done: bool = False
     plugins: bool = False

@@ -67,8 +67,8 @@ class Variables:
     """True to leave variables unchanged, because the file is only printed."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
-    """True to load sinks to find their options with column names. If False, placeholders without a value are kept in
-    all options of sinks, which is only for jobs that were parsed before."""
+    """True to load sinks in order to find their options with column names. If False, placeholders without a value are
+    kept in all options of sinks; use this only for jobs that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""

@@ -44,7 +44,7 @@ class SinkContext:
     missing or has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
 
     increment: str = field(default="", eq=False)
-    """Description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if the
+    """Description of the increment that the job reads, such as ``the source 'a' reads only rows after 7``; empty if the
     job reads everything. A missing target would lack the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)

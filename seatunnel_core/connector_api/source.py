@@ -240,7 +240,7 @@ class Source(ABC):
         """
 
     def close(self) -> None:
-        """Release the resources of ``open``. Also called if ``open`` was not. Never raises.
+        """Release the resources of ``open``. Also called if ``open`` was not called. Never raises.
 
         Runs in the driver when the pipeline has ended or stopped.
         """

@@ -30,7 +30,7 @@ class Transform(ABC):
     """True if ``apply`` needs ``Batch.origins``, which only a source with ``has_origins`` provides."""
 
     drops_origins: bool = False
-    """True if ``apply`` returns batches without ``Batch.origins``, which later transforms must then not need."""
+    """True if ``apply`` returns batches without ``Batch.origins``. Later transforms must then not need them."""
 
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""

@@ -165,7 +165,7 @@ class JobView:
         return ": ".join(filter(None, (self.state, self.waits_for or rows)))
 
     def failure(self) -> str:
-        """Return why an ended job did not finish; empty if it finished."""
+        """Return the reason why an ended job did not finish; empty if it finished."""
         how = {
             "FINISHED": "",
             "FAILED": f"failed: {self.error or 'no reason is available; see the log of the job'}",

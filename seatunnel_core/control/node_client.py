@@ -84,7 +84,7 @@ class NodeClient(ABC):
         return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Return the first response, preferably without status 503 (no leader); raise ``PlatformError`` without one."""
+        """Return the first response, preferably not with status 503; raise ``PlatformError`` if there is none."""
         if method != "GET" and len(self._members) > 1 and not self._answered:
             self._find_living()
         last: Answer | None = None

@@ -61,7 +61,7 @@ class RestAddress:
 
 
 def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
-    """Return the scheme (empty without one) and ``host:port``."""
+    """Return the scheme (empty if there is none) and ``host:port``."""
     scheme, separator, rest = word.partition("://")
     port = port or (DEFAULT_TLS_PORT if separator and scheme == "https" else own_port)
     try:

@@ -321,7 +321,7 @@ def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str,
 
 
 def _remove_staged(file: StagedFile) -> str:
-    """Remove a staged file, or an empty folder with its empty parents; return why this failed, or ``""``."""
+    """Remove a staged file, or an empty folder with its empty parents; return the reason for a failure, or ``""``."""
     try:
         if not file.is_folder:
             os.unlink(file.path)

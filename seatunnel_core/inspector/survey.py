@@ -134,7 +134,7 @@ class JobSurvey:
 
     @property
     def name(self) -> str:
-        """Name in the manifest; empty without a manifest."""
+        """Name in the manifest; empty if there is no manifest."""
         return self.manifest.job_name if self.manifest is not None else ""
 
     @property
@@ -149,7 +149,7 @@ class JobSurvey:
 
     @property
     def active_at(self) -> float | None:
-        """Time of the newest checkpoint or marker, in seconds since 1970, by the clock of the storage."""
+        """Time of the newest checkpoint or marker, in seconds since 1970, on the storage's clock."""
         kinds = (HoldingKind.CHECKPOINT, HoldingKind.EPOCH)
         return max(
             (h.modified_at for h in self.holdings if h.kind in kinds and h.modified_at is not None), default=None

@@ -155,7 +155,7 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
 
 
 def _made(node: Node, counts: dict[str, int], given: Container[str | None], taken: Container[str]) -> str:
-    """Return a generated name: ``LocalFile-sink-orders`` with the input, or ``LocalFile-source-1`` without one."""
+    """Return a generated name: ``LocalFile-sink-orders`` for an input ``orders``, ``LocalFile-source-1`` for none."""
     base = f"{node.identifier}-{node.kind.value}"
     name = f"{base}-{'+'.join(node.inputs)}" if node.inputs else f"{base}-1"
     if node.inputs:
@@ -184,7 +184,7 @@ def _refuse_circles(
 ) -> None:
     """Report cycles: the nodes that remain when nodes without open inputs are removed repeatedly.
 
-    With duplicate output names, an input may refer to the other node, so that this is not reported as a cycle.
+    If two nodes have the same output name, an input may refer to the other node, so this is not reported as a cycle.
     """
     times = Counter(node.output for node in nodes)
     doubled = {name for name in times if name is not None and times[name] > 1}

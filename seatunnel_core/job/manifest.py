@@ -82,7 +82,7 @@ class Manifest:
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
     state_name: str = ""
-    """Name of the state that stores the cursors at the end of the windows; empty without windows."""
+    """Name of the state that stores the cursors at the end of the windows; empty if there are none."""
 
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 

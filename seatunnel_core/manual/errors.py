@@ -45,7 +45,7 @@ class ErrorPage:
     """Qualified name of the error class."""
 
     parent: str
-    """Code of the base class; empty without one."""
+    """Code of the base class; empty if it has none."""
 
     meaning: str
     parts: Mapping[str, str]

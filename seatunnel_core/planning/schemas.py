@@ -113,7 +113,7 @@ def _scope(
     plan: FramePlan | None,
     problems: Problems,
 ) -> str:
-    """Return which rows the transform processes together, with the reason; report scopes that streaming rejects."""
+    """Return the rows that the transform processes together, with the reason; report scopes that streaming rejects."""
     across = plan.across if plan is not None else ""
     if not across and joins(pipeline, planned):
         across = SEVERAL_INPUTS

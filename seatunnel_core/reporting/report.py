@@ -51,7 +51,7 @@ class PipelineView(stored_fields.Stored):
     rows_committed: int = 0
     rows_skipped: int = 0
     units_repeated: int = 0
-    """Number of repeated work units of sinks that tasks write to directly, including units that started in an earlier
+    """Number of repeated work units with tasks that write directly to sinks, including units that started in an earlier
     process. Their rows may be duplicated, and no other counter includes them."""
 
     splits_done: int = 0

@@ -22,7 +22,8 @@ class VertexLoad(Stored):
     """Share of the time in which tasks worked in this vertex, from 0 to 1; the mean of parallel tasks."""
 
     back_pressure: float
-    """Share of the time in which the vertex waited for downstream vertices, from 0 to 1. Otherwise busy or idle."""
+    """Share of the time in which the vertex waited for downstream vertices, from 0 to 1. Otherwise it was busy or
+    idle."""
 
 
 class VertexFlow:

@@ -37,7 +37,7 @@ class TableSchema:
     declared ``comment``, ``length`` and ``default`` of its column as strings."""
 
     primary_key: tuple[str, ...] = ()
-    """Columns of the primary key, in order; empty without a primary key."""
+    """Columns of the primary key, in order; empty if there is no primary key."""
 
     primary_key_name: str | None = None
     """Name of the primary key; ``None`` if there is no key or its name is unknown."""

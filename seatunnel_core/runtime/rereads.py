@@ -52,7 +52,7 @@ class Rereads:
 
     _new: list[Reread] = field(factory=list, init=False)
     _taken: list[Reread] = field(factory=list, init=False)
-    """Requests in the state of their source, and in no checkpoint yet."""
+    """Requests that are part of their source's state, but not yet of a checkpoint."""
 
     _triggered: dict[int, list[Reread]] = field(factory=dict, init=False)
     """Requests that a triggered checkpoint contains, keyed by the ID of the first such checkpoint."""

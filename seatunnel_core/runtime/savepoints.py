@@ -84,7 +84,7 @@ class _Taking:
     name: str
     stop: bool
     waiting: dict[int, str]
-    """Titles of the pipelines without a result, by number."""
+    """Titles of the pipelines that have no result yet, keyed by pipeline number."""
 
     taken: "Future[JobSavepoint]"
     refs: dict[int, CheckpointRef] = field(factory=dict)

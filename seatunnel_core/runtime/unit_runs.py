@@ -46,7 +46,7 @@ class UnitRuns:
     """Progress of running units that was already counted, keyed by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
-        """Add the operator chains of tasks, by task."""
+        """Add the operator chains of tasks, keyed by task."""
         self._chains |= chains
 
     def run(self, command: commands.RunUnit) -> None:

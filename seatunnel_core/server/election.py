@@ -124,7 +124,7 @@ class Election:
         self.seen: Seen | None = None
         self._seen_since = 0.0
         self._seen_last = 0.0
-        """Start of the last look that returned ``seen``."""
+        """Start of the last read that returned ``seen``."""
 
         self._look_at = 0.0
         self._looking = False

@@ -42,7 +42,7 @@ class Level:
 
 
 def level_name(level: int) -> str:
-    """Return the name of the lowest named level that is not below a level."""
+    """Return the name of the lowest named level that is greater than or equal to a level."""
     return next((name for name, number in LEVELS.items() if number >= level), "OFF")
 
 

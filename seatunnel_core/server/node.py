@@ -39,7 +39,7 @@ logger = logging.getLogger("seatunnel.cluster")
 def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambda _address, _page: None) -> None:
     """Run a node until SIGTERM or SIGINT.
 
-    ``on_ready`` is called when the node listens, with its address and the URL of its web page (empty without one).
+    ``on_ready`` is called when the node listens, with its address and the URL of its web page (empty if there is none).
 
     Raises:
         UsageError: Ports are taken, the configuration is invalid, or the path of the logs contains another user's link.

@@ -148,14 +148,14 @@ class SparkBackend:
 
     @property
     def application(self) -> str:
-        """Application ID on the cluster's master; empty without a cluster and during the start."""
+        """Application ID on the cluster's master; empty during the start, and if Spark runs locally."""
         running = self._running
         if running is None or str(running.context.master).startswith("local"):
             return ""
         return str(running.context.applicationId)
 
     def executors(self) -> frozenset[str]:
-        """Return the addresses of a cluster's executors; empty without a cluster."""
+        """Return the addresses of a cluster's executors; empty if Spark runs locally."""
         return frozenset() if self.shares_disk else executors(self.context)
 
     def warm(self) -> None:

@@ -24,7 +24,7 @@ Schemas = tuple[TableSchema, ...]
 
 @frozen(kw_only=True)
 class FramePlan:
-    """Spark's analysis of a DataFrame transform, without any rows."""
+    """Spark's analysis of a DataFrame transform; it uses no rows."""
 
     schema: TableSchema
     """Schema of the transform's output."""

@@ -62,7 +62,7 @@ class TaskListener(Protocol):
         """Record the results since the last call, in order of completion."""
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
-        """Record the progress of a running work item, by vertex."""
+        """Record the progress of a running work item; ``work`` is keyed by vertex."""
 
 
 @define(eq=False)

@@ -72,7 +72,7 @@ class UnitRun(ReadContext):
 
         self._facts: list[Fact] = []
         self._notes: dict[tuple[str, str], list[Any]] = {}
-        """Number of rows and location of the first one, by vertex and kind of note."""
+        """Number of rows and location of the first row, keyed by vertex and kind of note."""
 
         self._of_query = reads is None and chain.splits is not None
         """True if the rows are the result of a query, so that their origin in the sources is unknown."""

@@ -74,7 +74,7 @@ class RestoreRequest:
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """Return the request; if it has been served, without the parts that only apply to the first start."""
+        """Return the request; if it has been served, omit the parts that only apply to the first start."""
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
         return RestoreRequest(allow_non_restored=self.allow_non_restored)
@@ -182,7 +182,7 @@ def require_retracting(
 ) -> None:
     """Require that every sink can roll back published output if the user requested a rollback.
 
-    Check this before the restore point is stored: it records the rollback, which every later start has to execute.
+    Check this before storing the restore point, which records the rollback that every later start has to execute.
 
     Raises:
         RestoreRefusedError: The sinks in ``unable`` cannot roll back published output.
@@ -228,7 +228,7 @@ def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> Che
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint to read the state from: for a savepoint, the checkpoint before it, if that exists.
+    """Return the checkpoint that contains the state: for a savepoint, the preceding checkpoint if it exists.
 
     That checkpoint also contains finished units that were held back for order, so that the sweep keeps their output
     (R9).

@@ -14,7 +14,7 @@ class CheckpointPolicy:
     """Interval and time limits of a pipeline's checkpoints."""
 
     interval_ms: int | None
-    """Time between triggers. With ``None``, checkpoints are only taken at the start, at the end and for full sinks."""
+    """Time between triggers; ``None`` to take checkpoints only at the start, at the end and for full sinks."""
 
     timeout_ms: int = PATIENCE_MS
     """Time after which a pending checkpoint is aborted; also the time limit for a clean stop."""

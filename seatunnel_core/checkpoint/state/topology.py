@@ -29,7 +29,7 @@ class SourceSpec:
     """Maximum number of work units that are read concurrently."""
 
     units_per_slot: int = 1
-    """Number of work units submitted to Spark per parallel reader, which may run several of them in one task."""
+    """Number of work units submitted to Spark per parallel reader; one task may run several of them."""
 
     splits_apart: bool = False
     """True to put only a few splits into a unit, however small they are, because their reader mostly waits for I/O."""

@@ -41,7 +41,8 @@ class _Entry:
 
     committable: Committable
     after: int
-    """ID of the last barrier that arrived on the same input before the committable, which later checkpoints contain."""
+    """ID of the last barrier that arrived on the same input before the committable. Checkpoints with larger IDs contain
+    the committable."""
 
     may_be_committed: bool
     """True if the committable may already be published: it was restored, or an earlier commit was attempted (R8)."""
@@ -83,7 +84,8 @@ class SinkVertex:
         """Number of committables published in this process."""
 
         self._unpublished: deque[tuple[int, int]] = deque()
-        """Completed checkpoints with unpublished output, each with the value of ``_published`` once it is published."""
+        """Completed checkpoints with unpublished output, each with the value of ``_published`` at which it is
+        published."""
 
         self._pressure = (False, False)
         self._since_ms = 0

@@ -189,7 +189,7 @@ def copied_text(done: Copied, destination: str) -> str:
 
 
 def garbage_text(found: Findings, *, removed: bool, paths: bool) -> str:
-    """Return a summary of garbage. ``paths`` is True to list each path, ``removed`` if the garbage was removed."""
+    """Return a summary of garbage. ``paths`` is True to list each path; ``removed`` is True if it was removed."""
     lines = []
     if found.garbage:
         lines.append(table(_garbage_rows(found.garbage), right=(2, 3)))

@@ -12,7 +12,7 @@ _OF_MARIADB = {"DISABLE": "DISABLED", "TRUST": "REQUIRED", "VERIFY_FULL": "VERIF
 
 
 def tls_context(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context for the properties of a connection, or ``None`` if it is not encrypted."""
+    """Return the TLS context for the properties of a connection, or ``None`` if the connection is not encrypted."""
     mode = written.get("sslMode", "").upper().replace("-", "_")
     if not mode:
         wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}

@@ -27,7 +27,7 @@ _VARIABLES = ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN")
 
 
 def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
-    """Return the first listed provider that has credentials; without a list, the keys in the configuration."""
+    """Return the first listed provider that has credentials; if none is listed, use the keys in the configuration."""
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
             f"{JCEKS} refers to a Java key store, which cannot be read here. Set {KEY_ID} and {SECRET}; their "

@@ -110,7 +110,7 @@ def code_of(error: ClientError) -> str:
 
 
 def status_of(error: ClientError) -> int:
-    """Return the HTTP status of a response, or 0 without a response."""
+    """Return the HTTP status of a response, or 0 if there is no response."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 

@@ -30,7 +30,7 @@ PATH_STYLE = "fs.s3a.path.style.access"
 PROXY = ("fs.s3a.proxy.host", "fs.s3a.proxy.port", "fs.s3a.proxy.username", "fs.s3a.proxy.password")
 
 DEFAULT_REGION = "us-east-1"
-"""Region if neither the configuration, the endpoint nor boto3's settings contain one; private servers accept it."""
+"""Region to use if the configuration, the endpoint and boto3's settings contain none; private servers accept it."""
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 60

@@ -44,7 +44,7 @@ _PACKAGES = frozenset(
 
 _EARLIEST_S = 15 * 60
 _LATEST_S = 10 * 60
-"""Seconds before expiry from which credentials are renewed: first in the background, then while requests wait."""
+"""Seconds before expiry at which credentials are renewed: first in the background, then while requests wait."""
 
 
 logger = logging.getLogger("seatunnel.storage")

@@ -67,8 +67,8 @@ class WebHdfs:
     def create(self, path: str, body: bytes | BinaryIO) -> None:
         """Write a new file and its parent folders; when this returns, the file is durable on the DataNodes' disks.
 
-        A file object is sent from its current position while it is read; until then, readers may see a part of the
-        file. The path must not exist.
+        A file object is sent from its current position while it is read. Until this returns, readers may see a part of
+        the file. The path must not exist.
         """
         with self._translated():
             answer = self._namenodes._create(

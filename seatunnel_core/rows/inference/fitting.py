@@ -15,7 +15,7 @@ from seatunnel_core.rows.values import Converter, converter
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 Discard = Callable[[str], None]
-"""Callback for discarded values. Its argument completes a sentence: ``lose the field 'x', which is no column``."""
+"""Callback for discarded values. Its argument completes a sentence: ``lose the field 'x', which is not a column``."""
 
 _Fit = Callable[[Any, Discard], Any]
 

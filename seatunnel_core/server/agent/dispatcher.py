@@ -78,14 +78,14 @@ class Dispatcher:
         self._members: Members | None = None
         self._ages = Ages()
         self._read: dict[str, tuple[JobRecord, Requirements, Description]] = {}
-        """Requirements and description by job. Each job text is parsed only once, because parsing delays beats."""
+        """Requirements and description by job. Each job text is parsed only once, because parsing delays heartbeats."""
 
         self._news = asyncio.Event()
         self.view: View | None = None
         """View on which the last decision was based; ``None`` while this node is not the leader."""
 
         self.reasons: Mapping[str, str] = {}
-        """Reason for waiting, by job without a worker process."""
+        """Reason for waiting of each job that has no worker process."""
 
     def wake(self) -> None:
         """Start the next scheduling round now instead of after the pause."""

@@ -58,7 +58,7 @@ class OwnMaster(HostSpark):
         self.master = master
         self._clock = clock
         self._bare: dict[int, float] = {}
-        """Time since which each worker process has had no executors, by pid."""
+        """Time since which a worker process has had no executors, keyed by process ID."""
 
         self._asked_at: dict[int, float] = {}
 

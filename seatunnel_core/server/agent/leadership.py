@@ -89,10 +89,10 @@ class Leadership:
         self._changing = ThreadPoolExecutor(1, "change")
         self._work: set[asyncio.Task[Any]] = set()
         self._events = asyncio.Event()
-        """Set when the election got an event, and may have a command before its next tick."""
+        """Set when the election has received an event, so that it may have a command before its next tick."""
 
         self._broken: asyncio.Future[None] | None = None
-        """Future that gets unexpected errors of looks, claims and beats, which the election does not handle."""
+        """Future for unexpected errors of reads, claims and heartbeats, which the election does not handle."""
 
     async def run(self) -> None:
         """Take part in the election until cancelled."""

@@ -87,7 +87,7 @@ class NodeAgent:
         return None
 
     def clock_difference(self) -> int:
-        """Return how far this node's clock is ahead of the leader's clock, in milliseconds."""
+        """Return the number of milliseconds by which this node's clock is ahead of the leader's clock."""
         raise NotImplementedError
 
     def note_query(self, address: str) -> None:

@@ -261,7 +261,7 @@ def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
 
 
 def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> ClusterConfig:
-    """Return the cluster configuration in a file; without a file, the configuration of a single node."""
+    """Return the cluster configuration in a file; if there is no file, the configuration of a single node."""
     found = None if path is None else load_hazelcast(path, problems)
     return found if isinstance(found, ClusterConfig) else evolve(_ALONE, port=role.default_port)
 

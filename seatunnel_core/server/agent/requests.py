@@ -114,7 +114,7 @@ class UserRequests:
         return job.state if hosted is None or hosted.state.is_end else hosted.state
 
     def waits_for(self, job: JobRecord) -> str:
-        """Return why a job waits; empty if it has a worker process or the reason is not known yet."""
+        """Return the reason why a job waits; empty if it has a worker process or the reason is not known yet."""
         return self._dispatcher.reasons.get(job.job_id, "")
 
     def members_with(self, tags: Mapping[str, str]) -> tuple[int, Slots]:

@@ -65,7 +65,7 @@ class RunningJobs:
             return {}
 
     async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
-        """Return metrics of a job over time, in the format of ``JobSeries.record``; empty without a response."""
+        """Return metrics of a job over time as ``JobSeries.record``; empty if the job does not respond."""
         request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
         try:
             found = await self.ask(member, Line.MONITORING, job_id, request)

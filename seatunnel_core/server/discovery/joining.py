@@ -72,11 +72,11 @@ class Introduction(Stored):
     """Masters known to the member."""
 
     version: Version = added(())
-    """Newest version of the state that the member has seen; empty without stored state and for earlier versions."""
+    """Newest version of the state that the member has seen; empty if no state is stored, and for earlier versions."""
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
-    """Return why two nodes cannot belong to the same cluster; ``None`` if they can."""
+    """Return the reason why two nodes cannot belong to the same cluster; ``None`` if they can."""
     if here.signed != there.signed:
         has, lacks = (there, here) if there.signed else (here, there)
         return _one_has_no_secret(has.address, lacks.address)

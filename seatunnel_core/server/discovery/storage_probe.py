@@ -64,7 +64,7 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove the probe objects of both members, including those of earlier runs. Called by the member that asks."""
+        """Remove the probe objects of both members, also those of earlier runs. Called by the requesting member."""
         self._storage.delete_job(_job(asker, answerer))
 
 

@@ -47,7 +47,7 @@ def is_signed(request: Request) -> bool:
 
 
 def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
-    """Return why a request must be rejected because of its headers; ``None`` if it is allowed.
+    """Return the reason for rejecting a request because of its headers; ``None`` if it is allowed.
 
     Requests from pages of other sites are rejected by their ``Origin``. Without authentication, the ``Host`` header is
     also checked to prevent DNS rebinding. ``signed`` requires the cluster's signature.

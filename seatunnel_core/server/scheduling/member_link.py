@@ -50,7 +50,7 @@ class MemberLink:
 
     @property
     def clock(self) -> float:
-        """Clock of the member at the time of its report; 0 without a report."""
+        """Clock of the member at the time of its report; 0 if there is no report."""
         return 0.0 if self.report is None else self.report.clock
 
     def is_due(self, now: float) -> bool:

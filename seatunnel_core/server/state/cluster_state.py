@@ -105,7 +105,7 @@ class ClusterState:
         self._seal = seal
         self._seals = seal is not None and SEALED in lease.entries
         self._key_ids = dict(found.key_ids)
-        """Ids of the encryption keys of records, by key of the entry."""
+        """IDs of the keys with which records are encrypted, by entry key."""
 
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)
@@ -130,7 +130,7 @@ class ClusterState:
         return self._seals
 
     def problem(self, job_id: str) -> str:
-        """Return why a job's record cannot be read; empty if it can be read or does not exist."""
+        """Return the reason why a job's record cannot be read; empty if it can be read or does not exist."""
         return self._problems.get(JOB_PREFIX + job_id) or self._problems.get(HISTORY_PREFIX + job_id, "")
 
     def log_problems(self) -> None:

@@ -112,7 +112,7 @@ class LoggedLease(Lease):
         self.claimed_from = claimed_from
         self.version = (journal.epoch, *claimed_from[1:])
         self._last_beat: int | None = None
-        """Number of the last stored beat."""
+        """Number of the last stored heartbeat."""
 
         self._numbering = threading.Lock()
         self._values = 0

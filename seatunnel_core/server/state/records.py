@@ -144,7 +144,7 @@ class JobRecord(_Entry):
     """Member that runs the job, as ``host:port``; empty while the job waits."""
 
     process: str = added("")
-    """Boot id of the worker process; empty without one, or while a dedicated one is starting."""
+    """Boot ID of the worker process; empty if there is none, or while a dedicated one is starting."""
 
     dedicated: bool = added(False)
     """True for a dedicated worker process, which ends with the job."""
@@ -165,7 +165,7 @@ class JobRecord(_Entry):
     """Start of ``state``, in seconds since 1970; for display only."""
 
     placed_at: float = added(0.0, eq=False)
-    """Time of this attempt's assignment, in seconds since 1970, or 0 without one; for display only."""
+    """Time of this attempt's assignment, in seconds since 1970, or 0 if there is none; for display only."""
 
     requirements: Requirements | None = added(None, omitted=True, eq=False)
     """Requirements, as parsed when the job was accepted; ``None`` in records of earlier versions."""

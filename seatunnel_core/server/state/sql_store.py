@@ -58,7 +58,7 @@ class SqlStore(ClusterStore):
         return SqlLease(self, before + 1, entries, (before, changes))
 
     def _claimed(self) -> int:
-        """Return the newest term; create the cluster's row for its first claim."""
+        """Return the newest term; create the cluster's row if it does not exist."""
         with self._database.transaction() as connection:
             term: int | None = connection.execute(sa.select(self.clusters.c.term).where(self.mine)).scalar()
         if term is None:

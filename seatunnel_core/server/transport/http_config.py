@@ -121,7 +121,7 @@ def _context_path(written: str) -> str:
 
 
 def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
-    """Return the user and password of basic authentication. Reject it without a password or a cluster secret."""
+    """Return the user and password of basic authentication. Both the password and the cluster secret are required."""
     if not options[http_options.ENABLE_BASIC_AUTH]:
         return None
     user = options[http_options.BASIC_AUTH_USERNAME] or "admin"

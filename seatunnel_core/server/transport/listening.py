@@ -75,7 +75,7 @@ def _is_fault(record: logging.LogRecord) -> bool:
 
 
 def http_server(application: Any, tls: ssl.SSLContext | None = None, *, most: int = MOST_CONNECTIONS) -> Any:
-    """Return a ``uvicorn`` server for a listening socket with at most ``most`` connections, counted from accept on."""
+    """Return a ``uvicorn`` server for a listening socket; ``most`` is the maximum number of accepted connections."""
     import uvicorn
 
     from seatunnel_core.server.transport.bounded_http import BoundedHttp, BoundedServer

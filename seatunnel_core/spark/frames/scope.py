@@ -45,7 +45,7 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Join types in which an input row's matches do not depend on other rows, keyed by whether it is on the left."""
+"""Join types in which an input row's matches do not depend on other rows, keyed by whether the input is on the left."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -243,7 +243,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the class name of a node, without the package for Spark's classes. No list contains other names."""
+    """Return the class name of a node; for Spark's classes, without the package. Only these are in the lists."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

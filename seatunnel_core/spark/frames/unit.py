@@ -126,7 +126,7 @@ class UnitFrames:
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
-        """Return the nearest upstream sources and DataFrame transforms of a vertex; itself if it is one of them."""
+        """Return the nearest upstream sources and DataFrame transforms, or the vertex itself if it is one of these."""
         if self.chain.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
         origins: dict[str, None] = {}
