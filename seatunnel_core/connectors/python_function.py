@@ -45,9 +45,9 @@ REPLAYABLE = Option(
 )
 
 NOT_SAID = (
-    "replayable is not set, so the job guarantees only at least once: set replayable = true if reading a "
-    "split again gives the same rows, else false (in Python @st.source(replayable=True)), or read rows that "
-    "are available only once before the job, with from_rows"
+    "replayable is not set, so the job guarantees only at least once: set replayable = true if reading a split "
+    "again gives the same rows, else false (in Python @st.source(replayable=True)). Rows that are available only "
+    "once can be read before the job, with from_rows"
 )
 
 

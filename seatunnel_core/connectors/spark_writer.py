@@ -51,7 +51,7 @@ DATA_SOURCE = evolve(
     "is also the format to write.",
 )
 PATH = Option("path", STRING, doc="Argument of save, for formats that write files or tables by path.")
-TABLE = Option("table", STRING, doc="Argument of saveAsTable: a table of Spark's catalog, instead of path.")
+TABLE = Option("table", STRING, doc="Argument of saveAsTable: a table in Spark's catalog; use it instead of path.")
 MODE = Option(
     "mode",
     ENUM("append", "overwrite", "errorifexists"),

@@ -19,8 +19,10 @@ from seatunnel_core.rows.types import type_name
 WRITE_MODE: Option[str] = Option(
     "write_mode",
     ENUM("append", "replace", "merge"),
-    doc="append adds rows. replace swaps the existing rows for those of the whole run in one step, once the last "
-    "one has arrived. merge replaces the row with the same key, or deletes it for an incoming delete.",
+    doc=(
+        "append adds rows. replace swaps the existing rows for those of the whole run in one step, once the last one "
+        "has arrived. merge replaces the row with the same key; an incoming delete deletes it."
+    ),
 )
 PRUNING_MODE: Option[str] = evolve(
     WRITE_MODE,

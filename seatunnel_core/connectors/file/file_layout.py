@@ -73,8 +73,8 @@ class FileLayout:
             if pa.types.is_nested(schema.columns.field(name).type):
                 raise SinkError(
                     f"option 'partition_by': column {name!r} has the type "
-                    f"{type_name(schema.columns.field(name).type)}, and such a value cannot be a folder name; "
-                    "choose a column of a simple type"
+                    f"{type_name(schema.columns.field(name).type)}, which cannot be used in a folder name; choose a "
+                    "column of a simple type"
                 )
         self.style.writer.refuse(self.written(schema))
 

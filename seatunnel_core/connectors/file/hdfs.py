@@ -22,26 +22,30 @@ DEFAULT_FS = Option(
 SITE = Option(
     "hdfs_site_path",
     STRING,
-    doc="Path of the cluster's hdfs-site.xml, or of its folder, on every machine. It lists the NameNodes.",
+    doc="Path of the cluster's hdfs-site.xml, which lists the NameNodes, or of its folder, on every machine.",
 )
 HTTP_ADDRESS = Option(
     "dfs.namenode.http-address",
     STRING,
-    doc="WebHDFS address of the NameNode, as host:port; separate several with ;. By default, the addresses in "
-    "hdfs_site_path, else the host of fs.defaultFS with port 9870.",
+    doc=(
+        "WebHDFS address of the NameNode (host:port), or several separated by semicolons. By default, the addresses in "
+        "hdfs_site_path, else the host of fs.defaultFS with port 9870."
+    ),
 )
 USER = Option(
     "remote_user",
     STRING,
     doc="User name on a cluster without Kerberos; by default HADOOP_USER_NAME, else the user of the process.",
 )
-PRINCIPAL = Option("kerberos_principal", STRING, doc="Kerberos principal, as user@REALM.")
+PRINCIPAL = Option("kerberos_principal", STRING, doc="Kerberos principal: user@REALM.")
 KEYTAB = Option("kerberos_keytab_path", STRING, doc="Path of the principal's keytab, on every machine.")
 KRB5 = Option(
     "krb5_path",
     STRING,
-    doc="Kerberos configuration. A process has only one: if it is not /etc/krb5.conf, set KRB5_CONFIG in the "
-    "environment before start.",
+    doc=(
+        "Kerberos configuration. A process uses only one: if it is not /etc/krb5.conf, set KRB5_CONFIG before starting "
+        "the process."
+    ),
 )
 PROPERTIES = Option(
     "hadoop_properties",

@@ -94,7 +94,7 @@ class FileIncrements:
             fraction = int(digits.ljust(9, "0")[:9]) if digits else 0
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is not a valid time; write it as 2026-01-31 12:00:00, in UTC"
+                f"option 'incremental': {text!r} is not a valid time; write it in the form 2026-01-31 12:00:00, in UTC"
             ) from error
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return int(moment.timestamp()) * _NS + fraction

@@ -19,14 +19,16 @@ BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Name of 
 ENDPOINT = Option(
     "fs.s3a.endpoint",
     STRING,
-    doc="Server, as host:port or URL; by default Amazon S3 in the configured region.",
+    doc="Server: host:port or a URL; by default Amazon S3 in the configured region.",
 )
 PROVIDER = Option(
     "fs.s3a.aws.credentials.provider",
     STRING,
-    doc="Source of the credentials, as a Hadoop class such as SimpleAWSCredentialsProvider or "
-    "InstanceProfileCredentialsProvider, or several separated by commas; the first one with credentials is used. "
-    "By default access_key and secret_key, else boto3's default chain.",
+    doc=(
+        "Source of the credentials: a Hadoop class such as SimpleAWSCredentialsProvider or "
+        "InstanceProfileCredentialsProvider, or several separated by commas; the first one with credentials is used. "
+        "By default access_key and secret_key, else boto3's default chain."
+    ),
 )
 ACCESS_KEY = Option("access_key", STRING, secret=True, doc="Access key ID.")
 SECRET_KEY = Option("secret_key", STRING, secret=True, aliases=("access_secret",), doc="Secret access key.")

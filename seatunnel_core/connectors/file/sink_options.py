@@ -37,8 +37,8 @@ FILE_NAME = Option(
     doc="File name, with ${transactionId}, ${now}, ${uuid} and, after ${transactionId}, the variables of path. "
     "${transactionId}_ is prepended if missing.",
 )
-TIME_FORMAT = Option("filename_time_format", STRING, default="yyyy.MM.dd", doc="Format of ${now}, as a Java pattern.")
-EXTENSION = Option("filename_extension", STRING, doc="File name extension, instead of the format's.")
+TIME_FORMAT = Option("filename_time_format", STRING, default="yyyy.MM.dd", doc="Format of ${now}: a Java date pattern.")
+EXTENSION = Option("filename_extension", STRING, doc="File name extension; by default, the format's.")
 FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
@@ -118,7 +118,7 @@ MAX_ROWS = Option(
     doc="SeaTunnel's number of rows held in memory while writing excel files.",
 )
 XML_ROOT_TAG = Option("xml_root_tag", STRING, default="RECORDS", doc="Name of the root element of xml files.")
-XML_ROW_TAG = Option("xml_row_tag", STRING, default="RECORD", doc="Name of the xml element that is a row.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, default="RECORD", doc="Name of the XML element for each row.")
 XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
     BOOLEAN,

@@ -101,7 +101,7 @@ EXCEL_ENGINE = Option(
     no_effect="sheets are read row by row, by openpyxl and xlrd",
     doc="SeaTunnel's engine for reading excel files.",
 )
-XML_ROW_TAG = Option("xml_row_tag", STRING, doc="Name of the xml element that is a row.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, doc="Name of the XML element for each row.")
 XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
     BOOLEAN,
@@ -163,7 +163,9 @@ FILTER = Option(
     STRING,
     doc="Regular expression that must match the whole file name, or the whole path if it contains a slash.",
 )
-EXTENSION = Option("filename_extension", STRING, doc="Read only files with names that end with this, for example csv.")
+EXTENSION = Option(
+    "filename_extension", STRING, doc="Read only files with names that end with this string, for example csv."
+)
 MODIFIED_START = Option(
     "file_filter_modified_start",
     MOMENT,
@@ -226,8 +228,8 @@ SCAN_INTERVAL = Option(
     default=10_000,
     unit="ms",
     doc=(
-        "Interval between listings of a watched folder. A file is read once its size and time are equal in two "
-        "listings."
+        "Interval between listings of a watched folder. A file is read after two listings have shown the same size "
+        "and time."
     ),
 )
 START_MODE = Option(

@@ -91,8 +91,8 @@ class SnapshotIncrements:
 
     def _what_to_do(self, upto: Cursor) -> str:
         return (
-            "Load the whole table once without incremental, with write_mode replace or merge in the sink, "
-            f"and continue from there with seatunnel state set NAME SOURCE {upto.value}"
+            "Load the whole table once without incremental, with write_mode replace or merge in the sink. Then "
+            f"continue from this snapshot with seatunnel state set NAME SOURCE {upto.value}"
         )
 
     def _number(self, text: str) -> int:

@@ -18,9 +18,9 @@ CATALOG = Option(
     doc="Catalog properties: type (rest, hive, glue, sql …), uri, warehouse, and further properties of "
     "pyiceberg's catalogs.",
 )
-CATALOG_TYPE = Option("catalog_type", STRING, doc="Former location of type in iceberg.catalog.config.")
-URI = Option("uri", STRING, secret=True, doc="Former location of uri in iceberg.catalog.config.")
-WAREHOUSE = Option("warehouse", STRING, doc="Former location of warehouse in iceberg.catalog.config.")
+CATALOG_TYPE = Option("catalog_type", STRING, doc="Deprecated; set type in iceberg.catalog.config.")
+URI = Option("uri", STRING, secret=True, doc="Deprecated; set uri in iceberg.catalog.config.")
+WAREHOUSE = Option("warehouse", STRING, doc="Deprecated; set warehouse in iceberg.catalog.config.")
 NAMESPACE = Option(
     "namespace",
     STRING,
@@ -63,7 +63,7 @@ UPSERT = Option(
     "iceberg.table.upsert-mode-enabled",
     BOOLEAN,
     default=False,
-    doc="Former name of write_mode = merge.",
+    doc="Deprecated; set write_mode = merge.",
 )
 EVOLUTION = Option(
     "iceberg.table.schema-evolution-enabled",
@@ -83,8 +83,8 @@ SNAPSHOT_TIME = Option(
     doc="Read the snapshot that was current at this time, in milliseconds since 1970.",
 )
 INCREMENTAL = incremental_option(
-    "Read only rows added since the last job of this name, with column = snapshot. The first job reads the "
-    "whole table, or the snapshot start and later ones; each further job reads the rows added since."
+    "Read only rows added since the last job of this name, with column = snapshot. The first job reads the whole "
+    "table or, if start is set, the rows added from this snapshot on. Each later job reads newer rows."
 )
 _JAVA = "pyiceberg does not read Hadoop's configuration"
 _HADOOP: tuple[Option[Any], ...] = (

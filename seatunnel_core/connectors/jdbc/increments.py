@@ -96,9 +96,9 @@ class Increments:
         missing = int(self._ask_one(ask, f"SELECT count(*) FROM {self.found.reading.relation} WHERE {asked}") or 0)
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"no increment would include {pick(missing, 'row')} of {self.found.reading.name} without a "
-                f"comparable value in {self.column.name!r} (the value is null or not of the type "
-                f"{self.column.declared}). Set a value, or skip such rows with incremental {{ nulls = SKIP }}"
+                f"no increment would include {pick(missing, 'row')} of {self.found.reading.name}, because "
+                f"{self.column.name!r} is null or not of the type {self.column.declared}. Set a value, or skip such "
+                "rows with incremental { nulls = SKIP }"
             )
 
     def _refuse_future(self, highest: str) -> None:
@@ -237,8 +237,8 @@ def increments_of(found: Found, increment: Increment) -> Increments:
     key = increment.key or found.schema().primary_key
     if not key:
         raise SourceError(
-            f"option 'incremental': {found.reading.name} has no primary key to identify rows at the boundary "
-            f"of an increment. Set key, as in incremental {{ key = [id] }}"
+            f"option 'incremental': {found.reading.name} has no primary key to identify rows at the boundary of an "
+            "increment. Set key, for example incremental { key = [id] }"
         )
     for name in key:
         found.column(name, "incremental")

@@ -265,7 +265,9 @@ def _condition(text: str | None) -> str:
         return ""
     found = _WHERE.fullmatch(text)
     if found is None:
-        raise UsageError("option 'where_condition': expected a condition that starts with where, as in where id > 100")
+        raise UsageError(
+            "option 'where_condition': expected a condition that starts with where, for example where id > 100"
+        )
     return found[1].strip()
 
 

@@ -344,7 +344,9 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def complete(self, context: SinkContext) -> None:
         if self.needs_end:
             what = (
-                "rows with absent keys cannot be deleted" if self.prunes else "the new rows cannot replace the old ones"
+                "rows whose keys were not in this run cannot be deleted"
+                if self.prunes
+                else "the new rows cannot replace the old ones"
             )
             with self._errors_wrapped(context, what):
                 self._publishing(context).replace()

@@ -96,7 +96,7 @@ def statement_of(query: str) -> Statement:
             values.append(token[0])
     after = query[at:].strip().rstrip(";").strip()
     if depth or after.startswith(","):
-        raise UsageError("option 'query': the statement must contain one list of values, as in VALUES (?, ?)")
+        raise UsageError("option 'query': the statement must contain one list of values, for example VALUES (?, ?)")
     if marks and names:
         raise UsageError("option 'query': the statement contains both ? and :name; use only one of them")
     return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))

@@ -32,8 +32,8 @@ def _files(committable: Committable, target: Target, *, parts: int) -> list[Stag
     except StoredValueError as error:
         raise CommitError(
             f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} was not created "
-            f"by this sink: {error}. Nothing of it was published. The checkpoint is from another program or sink; "
-            "restore an older checkpoint"
+            f"by this sink: {error}. None of its files were published. The checkpoint is from another program or "
+            "sink; restore an older checkpoint"
         ) from error
 
 

@@ -20,8 +20,8 @@ Item = tuple[str | bytes, ...]
 """Parts of the output for one row, such as a command and its arguments."""
 
 LOST = (
-    "the server lost the job's staged rows and records: it was emptied, restarted without its data or "
-    "replaced by another one, or the job has ended. Restore the data and resume the job, or start a new job"
+    "the server lost the job's staged rows and records: it was emptied, restarted without its data or replaced by "
+    "another server, or the job has ended. Restore the data and resume the job, or start a new job"
 )
 
 

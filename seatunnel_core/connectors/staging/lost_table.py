@@ -25,8 +25,8 @@ def require_same_table(
     """
     known = context.published_to.get(table)
     if known is None and identity is None and context.increment:
-        _log.warning("%s: the %s %s does not exist, and %s: rows of earlier jobs will not be in it", who, what, table,
-                     context.increment)  # fmt: skip
+        told = "%s: the %s %s does not exist, and %s. The new %s will not contain the rows of earlier jobs"
+        _log.warning(told, who, what, table, context.increment, what)
     if known is None or (identity is not None and (known == identity or not (known and identity))):
         return
     raise kind(lost(who, table, exists=identity is not None, what=what))

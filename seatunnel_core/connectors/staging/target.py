@@ -133,8 +133,8 @@ class Target:
     def _lost(self, folder: str) -> str:
         return (
             f"{self.who}: the staging folder {folder} no longer exists: {self.root} was moved, removed or replaced, "
-            "or its disk is not mounted. The job does not write to another folder of the same name. Restore it and "
-            "resume the job, or start a new job"
+            "or its disk is not mounted. The job does not write to another folder of the same name. Restore the "
+            "folder and resume the job, or start a new job"
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:

@@ -177,7 +177,7 @@ class Growth:
             if database.fits(have.type, column):
                 return None
             raise unfit(have, column.declared, database.table_name(path), schema.table, widened=False)
-        told = f"has its column {column.name!r} widened from {column.declared} to {declared}"
+        told = f"gets a wider type for the column {column.name!r} ({declared} instead of {column.declared})"
         unless, lost = self._losses(path, column, held, arrow, declared)
         change = Change(told=told, column=column.name, statement=statement, unless=unless, lost=lost)
         return evolve(column, declared=declared, arrow=arrow), change

@@ -47,4 +47,6 @@ def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
 def report_removed(sink: str, named: str, rows: int) -> None:
     """Log the number of deleted rows, if any."""
     if rows:
-        _log.warning("the sink %s: deleted %s with absent keys from the table %s", sink, pick(rows, "row"), named)
+        keys = "its key was" if rows == 1 else "their keys were"
+        told = "the sink %s: deleted %s from the table %s, because %s not in this run"
+        _log.warning(told, sink, pick(rows, "row"), named, keys)

@@ -87,7 +87,7 @@ def test_a_folder_with_another_value_than_its_column_has_is_named(tmp_path: Path
 
 
 def test_a_list_names_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="column 'part' has the type array<int>, and such a value cannot be a folder"):
+    with pytest.raises(SinkError, match="column 'part' has the type array<int>, which cannot be used in a folder name"):
         write(tmp_path, {"part": "array<int>"}, [{"part": [1]}], file_format_type="json", partition_by=["part"])
 
 

@@ -163,7 +163,7 @@ def test_rows_without_a_value_are_refused_or_left_out(shop: Shop) -> None:
     shop.put(1, at(0))
     shop.put(2, None)
     shop.put(3, 17)
-    with pytest.raises(SourceError, match=r"2 rows of orders without a comparable value in 'changed'.*nulls = SKIP"):
+    with pytest.raises(SourceError, match=r"2 rows of orders, because 'changed' is null or .*nulls = SKIP"):
         shop.source().window(None)
     assert shop.night(nulls="SKIP") == [1]
 

@@ -53,7 +53,7 @@ class Xml(DeclaredFormat):
         self._dialect.check()
         self.task_modules = modules(self._dialect.compression)
         if not options[opt.XML_ROW_TAG]:
-            raise UsageError("option 'xml_row_tag': required for xml; set it to the name of the element that is a row")
+            raise UsageError("option 'xml_row_tag': required for xml; set it to the name of the element for each row")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext

@@ -64,7 +64,7 @@ def report_merged(
         how = ", ".join(f"{name}: {collation}" for name, collation in merging.items())
         _log.warning(
             "the sink Jdbc: %s of the table %s merged into a row with a different key, because the collation "
-            "treats the two keys as equal (%s). The table therefore contains that many rows fewer than were "
+            "treats the two keys as equal (%s). The table therefore contains that many fewer rows than were "
             "committed. Use a binary collation without padding for the key: utf8mb4_0900_bin in MySQL, "
             "utf8mb4_nopad_bin in MariaDB",
             pick(merged, "row"),
