@@ -58,7 +58,7 @@ _ROW_BYTES = 200
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
-    """Reads pages in parallel if their number is known; otherwise, one split contains them all and is retried as a whole.
+    """Reads pages in parallel if their number is known; otherwise, one split contains them and is retried as a whole.
 
     A streaming job repeats all requests periodically.
     """
