@@ -253,8 +253,8 @@ class BlobStorage(CheckpointStorage, Inventory):
         sealed = self._read(key)
         if sealed is None:
             raise AttachmentNotFoundError(
-                f"cannot read {self._where(key)}: job {job_id!r} has no such attachment. An attachment is removed "
-                "with its job: check that the job was not deleted and that the namespace is correct"
+                f"cannot read {self._where(key)}: job {job_id!r} does not have this attachment. An attachment is "
+                "removed with its job: check that the job was not deleted and that the namespace is correct"
             )
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
 
@@ -409,7 +409,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         try:
             self._attempt("sweep", folder, functools.partial(self.sweep_unfinished, folder, before))
         except CheckpointStorageError as error:
-            logger.warning("files of ended writers could not be removed yet: %s", error)
+            logger.warning("files of writers that have ended could not be removed yet: %s", error)
 
     def _attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
         if self._closed:

@@ -154,8 +154,8 @@ class AttachmentNotFoundError(StorageUsageError, LookupError):
     What to do: check whether the job was deleted, or its files were removed manually; restore them from a copy of the
     namespace. Otherwise start a new job with a new ID and an empty target.
 
-    Message: cannot read …: job '…' has no such attachment. An attachment is removed with its job: check that the
-    job was not deleted and that the namespace is correct
+    Message: cannot read …: job '…' does not have this attachment. An attachment is removed with its job: check that
+    the job was not deleted and that the namespace is correct
     """
 
 

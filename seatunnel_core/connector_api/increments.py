@@ -98,9 +98,9 @@ def incremental_option(doc: str, *more: str) -> Option[Increment]:
 
 
 INCREMENTAL = incremental_option(
-    "Read only rows added or changed since the last job of this name. `column` increases with each new or changed row. "
-    "`start` is where the first job begins, `lag` the maximum delay of a late row, `key` the columns that identify a "
-    "row (by default the primary key). `nulls = SKIP` skips rows without a value."
+    "Read only rows added or changed since the last job of this name. `column` increases with each new or changed "
+    "row. The first job begins at `start`. `lag` is the maximum delay of a late row, and `key` the columns that "
+    "identify a row (by default the primary key). `nulls = SKIP` skips rows without a value."
 )
 
 

@@ -50,8 +50,8 @@ def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
         ENTRIES(*declared),
         aliases=("table_list",),
         doc=(
-            "Several tables: one block of this source's options per table, in place of those options. schema.table "
-            "is the name of the table."
+            "Options of several tables: one block per table, instead of these options at the top level. "
+            "schema.table is the table's name."
         ),
     )
 

@@ -332,7 +332,7 @@ def _patterns(name: str, written: str) -> tuple[re.Pattern[str], ...]:
     except re.error as error:
         raise UsageError(f"option 'debezium': {name} = {written!r} is not a regular expression: {error}") from None
     if not found:
-        raise UsageError(f"option 'debezium': {name} names no column; remove it, or set a regular expression")
+        raise UsageError(f"option 'debezium': {name} is empty; remove it, or set a regular expression")
     return found
 
 

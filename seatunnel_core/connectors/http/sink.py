@@ -77,7 +77,7 @@ class HttpSink(Sink, SupportsDryRun):
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         with Client(self.connection, SinkError) as client:
             client.reach(self.request(""))
-        return ["the service responds; the login will be checked with the first row"]
+        return ["the service responds; the credentials are checked when the first row is sent"]
 
     def prepare(self, context: SinkContext) -> None:
         with Client(self.connection, SinkError) as client:

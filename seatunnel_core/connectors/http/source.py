@@ -48,8 +48,8 @@ _BOTH = (
     "a form, as in 2.3.8. Set keep_params_as_form = true to send only the form, or false to use only the URL"
 )
 _PAGES_KEEP = (
-    "Exception: rows that move between pages during the read. Request a stable order, for example by the "
-    "incremental column"
+    "Exception: rows that move between pages during the read may be missed or repeated. Request a stable order, "
+    "for example by the incremental column"
 )
 _log = logging.getLogger(__name__)
 

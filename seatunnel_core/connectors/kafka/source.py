@@ -61,8 +61,8 @@ class KafkaSource(Source):
     ordered = True
     beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
     caveat = (
-        "Exception: topics that are compacted, or whose messages expire while the job is stopped. Expired messages "
-        "are an error; compacted messages are not read again"
+        "Exception: messages removed by compaction are not read again, and messages that expire while the job is "
+        "stopped cause an error"
     )
     example = """
         bootstrap.servers = "localhost:9092"

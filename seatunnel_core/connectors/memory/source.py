@@ -18,7 +18,9 @@ from seatunnel_core.rows.nesting import row_id
 
 ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
 
-DATA = Option("data", ARROW, required=True, doc="Only in Python code: for example a DataFrame of pandas or Polars.")
+DATA = Option(
+    "data", ARROW, required=True, doc="Rows, for example a pandas or Polars DataFrame. Available only in Python code."
+)
 TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
 ROWS = Option(
     "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="Number of rows that a task reads at a time."

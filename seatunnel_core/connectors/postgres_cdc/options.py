@@ -21,8 +21,10 @@ SLOT = Option(
 PUBLICATION = Option(
     "publication.name",
     STRING,
-    doc="Publication of the captured tables, which is created if it does not exist. By default it has the slot's name. "
-    "Its column lists and row filters also apply to the snapshot.",
+    doc=(
+        "Publication of the captured tables; created if it does not exist. By default it has the slot's name. Its "
+        "column lists and row filters also apply to the snapshot."
+    ),
 )
 PLUGIN = Option(
     "decoding.plugin.name",

@@ -40,7 +40,7 @@ class RedisSource(Source):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     task_modules: tuple[str, ...] = ("redis",)
     beside_tables = frozenset(option.key for option in opt.SERVER)
-    caveat = "Exception: if keys change, expire or appear while the job runs, reading again returns their new values"
+    caveat = "Exception: if keys change, expire or appear while the job runs, another read returns different rows"
     example = 'host = "localhost", keys = "user:*", data_type = hash, schema { fields { id = bigint, name = string } }'
 
     def __init__(self, options: Options) -> None:

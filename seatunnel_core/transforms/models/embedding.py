@@ -137,8 +137,8 @@ class Embedding(Transform):
         vectors = _in_order(provider.values(answer, _ANSWER, "Embedding"))
         if len(vectors) != len(texts) or not all(isinstance(each, list) and each for each in vectors):
             raise TransformError(
-                f"Embedding: {len(texts)} texts were sent to {provider.name}, but its response lacks some vectors: "
-                f"{keys_of(answer)}"
+                f"Embedding: {len(texts)} texts were sent to {provider.name}, but some vectors are missing in the "
+                f"response: {keys_of(answer)}"
             )
         return vectors
 

@@ -84,8 +84,8 @@ def test_a_key_is_selected() -> None:
         ({"column__mask__hash__v2__SHA-256__with__salt__pepper": "("}, r"salt\.\*\*\* = '\(' is not a regular"),
         ({"column__blacklist": "a"}, r"column\.blacklist is not supported"),
         ({"column__truncate__to__x__chars": "a"}, "is not supported"),
-        ({"column__truncate__to__3__chars": " , "}, "names no column"),
-        ({"column__include__list": ","}, "column.include.list names no column"),
+        ({"column__truncate__to__3__chars": " , "}, "is empty"),
+        ({"column__include__list": ","}, "column.include.list is empty"),
         ({"column__mask__hash__v2__sha256__WITH__SALT__pepper": "("}, r"SALT\.\*\*\* = '\(' is not a regular"),
     ],
 )
