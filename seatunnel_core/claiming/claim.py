@@ -77,8 +77,8 @@ def claim_again(
     stored = storage.get_manifest(job_id)
     if stored is None:
         raise UsageError(
-            f"there is no job {job_id} in the checkpoint storage. Check the id that the job printed at its start, "
-            "and whether its engine file configures another checkpoint storage"
+            f"there is no job {job_id} in the checkpoint storage. Check the id that the job printed on startup, and "
+            "whether its engine file configures another checkpoint storage"
         )
     manifest = Manifest.from_bytes(stored.body)
     if manifest.moved_to is not None:

@@ -120,8 +120,8 @@ def state_name(raw: RawJob, name: str | None) -> str:
     found = raw.env[STATE_NAME] or name or own
     if not found:
         raise UsageError(
-            "a source sets the option incremental, but the job has no name under which to store its position: set "
-            "job.name in env"
+            "a source sets the option incremental, but the job has no name under which its position can be stored: "
+            "set job.name in env"
         )
     return str(found)
 

@@ -202,7 +202,7 @@ class _Restoring:
         except RestoreRefusedError as error:
             self._problems.append(f"{who}: {error}")
             return
-        taken_back = "rolled back and moved again" if rewind is Rewind.RETRACTED else "published twice"
+        taken_back = "rolled back and read again" if rewind is Rewind.RETRACTED else "published twice"
         self._notes.append(f"{who} is restored from {asked.ref}: {rows} are {taken_back}.")
 
     # -- vertices by name

@@ -55,7 +55,7 @@ class ClusterArguments(Command):
     all_metrics: bool = switch(
         "--get_running_job_metrics", exclusive="asks", help="print the metrics of all running jobs as JSON"
     )
-    at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
+    at_once: bool = switch("-f", "--force-cancel", help="with -can: stop at once, without a checkpoint")
     cluster: str | None = option(
         "-cn", "--cluster", metavar="NAME", help="cluster name, instead of the one in hazelcast-client.yaml"
     )

@@ -35,7 +35,7 @@ class ControlArguments(Command):
     savepoint_name: str | None = option(
         "--savepoint-name", metavar="NAME", help=("with -s: name of the savepoint, instead of the next number")
     )
-    at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
+    at_once: bool = switch("-f", "--force-cancel", help="with -can: stop at once, without a checkpoint")
     open_metrics: bool = switch("--open-metrics", help="with --metrics: in the Prometheus format")
 
 

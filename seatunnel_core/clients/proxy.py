@@ -14,7 +14,7 @@ def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -
     if not host:
         return None
     if port and not re.fullmatch(r"[0-9]{1,5}", port):
-        raise StorageConfigurationError(f"{port_key} is {port!r}, expected a port such as 3128")
+        raise StorageConfigurationError(f"{port_key} is {port!r}; expected a port such as 3128")
     if bool(user) != bool(password):
         raise StorageConfigurationError(f"{user_key} and {password_key} must be set together: set both, or neither")
     login = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""

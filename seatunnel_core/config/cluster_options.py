@@ -25,7 +25,7 @@ WORKER_GRACE = Option(
     _SECONDS,
     default=60,
     unit="s",
-    doc="Time after which a worker (`seatunnel-cluster -r worker`) without a master exits.",
+    doc="Time after which a worker (`seatunnel-cluster -r worker`) that reaches no master exits.",
 )
 SPARK_MASTER = Option(
     "cluster.spark-master",

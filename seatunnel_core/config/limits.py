@@ -94,7 +94,7 @@ class Budget:
 
     def _look_at_clock(self, place: Callable[[], Position]) -> None:
         if time.thread_time() - self._begun > self.limits.seconds:
-            self._exceed("time", f"reading the text takes longer than {self.limits.seconds:g} s", place())
+            self._exceed("time", f"parsing the text takes longer than {self.limits.seconds:g} s", place())
 
     def _exceed(self, name: str, said: str, place: Position) -> None:
         raise ConfigError(f"{place}: limit of {name} exceeded: {said}. Split the job, or reduce repetitions")

@@ -207,7 +207,7 @@ class Taken(enum.Enum):
     SUBMITTED = "is submitted"
     """The cluster had no job with this ID."""
 
-    FOLLOWED = "already exists and is followed"
+    FOLLOWED = "already exists and is monitored"
     RESTORED = "ended before it was complete, and resumes from its last checkpoint"
     FINISHED = "has finished already"
 

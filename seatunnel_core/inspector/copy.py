@@ -187,7 +187,7 @@ class _Copy:
         except (StateFormatError, AttachmentNotFoundError, CheckpointCorruptedError) as error:
             raise CopyError(
                 f"job {self.job.job_id} was not copied: checkpoint {state.ref} of pipeline {state.pipeline_id} "
-                f"could not be resumed from there: {error}"
+                f"could not be restored from the copy: {error}"
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:

@@ -45,7 +45,7 @@ def _instead(storage: CheckpointStorage, keys: Sequence[str]) -> str:
     for levels, inside in ((1, "job/"), (2, "job/000001/")):
         if any(layout.job_of(inside + key) for key in keys):
             above = "/".join(namespace.rstrip("/").split("/")[:-levels])
-            return f"this is inside a job's folder; use the namespace above it: {above}/"
+            return f"this folder belongs to a job; use the namespace above it: {above}/"
     below = next((folder for key in keys if (folder := _folder_with_jobs(key))), None)
     if below is not None:
         return f"the checkpoints are in a subfolder; use that namespace: {namespace}{below}"

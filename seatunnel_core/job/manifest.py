@@ -133,14 +133,14 @@ class Manifest:
             if seat.kind is not vertex.node.kind:
                 was, now = seat.kind.value, vertex.node.kind.value
                 raise JobError(
-                    f"{vertex.name!r} was a {was} in the stored job and is a {now} now: give it another name"
+                    f"{vertex.name!r} was a {was} in the stored job and is now a {now}: give it another name"
                 )
             known.setdefault(seat.pipeline, vertex.name)
         if len(known) > 1:
             joined = " and ".join(f"{name!r} (pipeline {number})" for number, name in sorted(known.items()))
             raise JobError(
-                f"{joined} were separate pipelines in the stored job and are one now. A restore cannot merge "
-                "pipelines: undo that change, or run the job under a new id"
+                f"{joined} were separate pipelines in the stored job and are now a single one. A restore cannot "
+                "merge pipelines: undo that change, or run the job under a new id"
             )
         for number, name in known.items():
             if number in taken:

@@ -59,7 +59,7 @@ def _read(
     shading = read_shading(read_env(env, problems).options)
     if shading is None:
         raise UsageError(
-            f"{origin} does not set an encryption: set shade.identifier = base64 in env, or use a custom shade "
+            f"{origin} does not configure encryption: set shade.identifier = base64 in env, or use a custom shade "
             "(base64 does not protect secrets)"
         )
     return shading, *read_sections(read(Variables(kept=True), problems), origin, problems)

@@ -88,7 +88,10 @@ class SparkBackend:
             self.holds_back = str(self.context.master).startswith("local[") and not chosen
         except Exception as error:
             lost = not isinstance(error, SeaTunnelError) and not session.alive(self._running)
-            where, log = f"the cluster at {self.context.master} ended the application while it started", self.log_file
+            where, log = (
+                f"the cluster at {self.context.master} ended the application while the application was starting",
+                self.log_file,
+            )
             self.stop()
             if lost:
                 raise PlatformError(f"{where}: {spark_says(error)}; see {log}") from error

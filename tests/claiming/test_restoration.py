@@ -36,7 +36,7 @@ def test_a_checkpoint_is_chosen_as_it_is_shown(one: Played, written: str) -> Non
     claim = one.restore(at(written, retract=True))
     assert claim.restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 2), rewind=Rewind.RETRACTED)
     assert claim.notes == (
-        "Pipeline 1 (a -> a_out) is restored from 100000-2: up to 2 rows are rolled back and moved again.",
+        "Pipeline 1 (a -> a_out) is restored from 100000-2: up to 2 rows are rolled back and read again.",
     )
 
 

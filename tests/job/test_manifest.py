@@ -73,7 +73,7 @@ def test_splitting_a_pipeline_is_refused() -> None:
 
 def test_a_vertex_keeps_its_kind() -> None:
     manifest, _ = EMPTY.extended(connected(graph(source("a"), sink(["a"], name="x"))))
-    with pytest.raises(JobError, match="'x' was a sink in the stored job and is a source now"):
+    with pytest.raises(JobError, match="'x' was a sink in the stored job and is now a source"):
         manifest.extended(connected(graph(source("x"), sink(["x"], name="y"))))
 
 

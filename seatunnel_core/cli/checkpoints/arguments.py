@@ -14,7 +14,7 @@ from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_storage_api.state import CheckpointRef
 
 VERBS = {
-    "list": "list the jobs of a storage; with -j, the checkpoints of one",
+    "list": "list the jobs of a storage; with -j, the checkpoints of a job",
     "show": "describe the content of a checkpoint",
     "diff": "show the differences between two checkpoints",
     "verify": "read all data, and report damage and restorable checkpoints",

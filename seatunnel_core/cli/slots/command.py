@@ -98,8 +98,8 @@ def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
     if needing is not None:
         raise UsageError(
             f"the replication slot {slot.name} was not dropped, because the job {needing} can be resumed from its "
-            f"latest checkpoint, which needs the slot. Resume it with -r {needing}; or add --force, and start a new "
-            "job afterwards"
+            f"latest checkpoint, which needs the slot. Resume the job with -r {needing}; or add --force, and start "
+            "a new job afterwards"
         )
     if slot.job_id is None:
         raise UsageError(

@@ -83,8 +83,8 @@ def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     now = acknowledged(storage, found)
     if now is None:
         raise UsageError(
-            f"The job {found.job_id} has not ended, and it reads the rows after the old value: resume that job "
-            f"first, with -r {found.job_id}, or discard the state with seatunnel state reset {arguments.name}"
+            f"The job {found.job_id} has not ended, and it reads the rows after the old value: first resume that "
+            f"job with -r {found.job_id}, or discard the state with seatunnel state reset {arguments.name}"
         )
     source = arguments.source or _only(now)
     cursor = SourceState(reads=None, cursor=Cursor(value=arguments.value))

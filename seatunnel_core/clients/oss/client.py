@@ -65,7 +65,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
     name = written.removeprefix("oss://").rstrip("/")
     if not name:
         raise StorageConfigurationError(
-            f"{BUCKET} not set: set it to the name of the bucket, for example {BUCKET}: my-checkpoints"
+            f"{BUCKET} is not set: set it to the name of the bucket, for example {BUCKET}: my-checkpoints"
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
@@ -81,7 +81,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
     if not written:
         raise StorageConfigurationError(
-            f"{ENDPOINT} not set: set it to the endpoint of the bucket's region, for example {ENDPOINT}: "
+            f"{ENDPOINT} is not set: set it to the endpoint of the bucket's region, for example {ENDPOINT}: "
             f"oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
         )
     scheme, separator, host = written.rpartition("://")
@@ -113,6 +113,6 @@ def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> fl
     written = configuration.get(key) or f"{default_s * 1_000:.0f}"
     if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
         raise StorageConfigurationError(
-            f"{key} is {written!r}, expected milliseconds, for example {key}: {default_s * 1000:.0f}"
+            f"{key} is {written!r}; expected milliseconds, for example {key}: {default_s * 1000:.0f}"
         )
     return int(written) / 1_000

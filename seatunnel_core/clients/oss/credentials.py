@@ -63,7 +63,7 @@ def _from_keys(configuration: Mapping[str, str]) -> CredentialsProvider:
     missing = [key for key in (KEY_ID, SECRET) if not configuration.get(key)]
     if missing:
         raise StorageConfigurationError(
-            f"{' and '.join(missing)} not set: set the access key of a RAM user, or another provider, such as "
+            f"{' and '.join(missing)} must be set: use the access key of a RAM user, or another provider, such as "
             f"{PROVIDER}: EnvironmentVariableCredentialsProvider"
         )
     return StaticCredentialsProvider(configuration[KEY_ID], configuration[SECRET], configuration.get(TOKEN) or "")
@@ -71,7 +71,7 @@ def _from_keys(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 def _from_keys_and_token(configuration: Mapping[str, str]) -> CredentialsProvider:
     if not configuration.get(TOKEN):
-        raise StorageConfigurationError(f"{TOKEN} not set: temporary keys need the security token issued with them")
+        raise StorageConfigurationError(f"{TOKEN} is not set: temporary keys need the security token issued with them")
     return _from_keys(configuration)
 
 

@@ -70,6 +70,6 @@ def _duration_s(written: str) -> int:
     seconds = int(match[1]) * _SECONDS[match[2]] if match else 0
     if not 15 * 60 <= seconds <= 12 * 3600:
         raise StorageConfigurationError(
-            f"{DURATION} is {written!r}, expected 15m to 12h, for example {DEFAULT_DURATION}"
+            f"{DURATION} is {written!r}; expected 15m to 12h, for example {DEFAULT_DURATION}"
         )
     return seconds

@@ -82,9 +82,7 @@ class Fitting:
         """Discard a value that does not match its column, or raise an error, according to the contract."""
         name, kind = column.name, type_name(column.type)
         if self._contract.data_type == DISCARD_VALUE:
-            discard(
-                f"have null in the column {name!r} instead of a value that is not a {kind}, as set by schema_contract"
-            )
+            discard(f"have null in the column {name!r}, as set by schema_contract, because the value is not a {kind}")
             return
         if self._contract.data_type == DISCARD_ROW:
             raise DiscardedRowError(

@@ -228,7 +228,7 @@ class Leadership:
             lease, behind = await self._in(self._changing, self._claim_and_look)
             state = await self._in(self._changing, self._opened, lease, behind)
         except DeposedError:
-            logger.info("another node claimed the cluster first")
+            logger.info("another node became the leader first")
             self.election.claim_failed(time.monotonic())
             return
         except (ClusterError, CheckpointStorageError, OSError) as error:

@@ -66,7 +66,9 @@ class EventReports:
             except OSError as error:
                 self._take_back(some)
                 if failures == 0:
-                    logger.warning("events are queued, because event-report-http does not accept them: %s", error)
+                    logger.warning(
+                        "events are queued, because the server at event-report-http does not accept them: %s", error
+                    )
                 with self._changing:
                     pause_s = self._again_s[min(failures, len(self._again_s) - 1)]
                     self._changing.wait_for(lambda: self._closed, pause_s)

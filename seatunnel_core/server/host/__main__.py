@@ -187,7 +187,7 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
             end_with_all()
         host.spark = spark.look()
         if host.silence_s > orphan_after_s:
-            logger.warning("no request from an agent for %.0f s: this worker process ends", host.silence_s)
+            logger.warning("no agent has sent a request for %.0f s: this worker process ends", host.silence_s)
             host.stop_all(DesiredState.CANCEL_AT_ONCE, 5.0)
             return
     host.stop_all(DesiredState.CANCEL, _CLEAN_STOP_S)

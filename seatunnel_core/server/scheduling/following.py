@@ -210,7 +210,7 @@ def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
     left = record.wanted is DesiredState.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
     unsaved = record.wanted is DesiredState.SAVEPOINT and hosted.state is JobState.CANCELED
     if left or unsaved or hosted.fenced:  # its process had to end, or an earlier attempt took the job over
-        cause = hosted.error or f"it stopped with its worker process on {record.host}"
+        cause = hosted.error or f"it stopped together with its worker process on {record.host}"
         return Record(view.released(record, deaths=record.deaths, cause=cause))
     return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))
 

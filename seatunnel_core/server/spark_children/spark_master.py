@@ -95,7 +95,7 @@ class SparkMaster:
         """Keep the Spark master running. Return False if it has a new address, which worker processes do not know."""
         moved = self._child.deaths >= _MOST_QUICK_DEATHS and not self._child.pid
         if moved:
-            logger.warning("the Spark master keeps ending at %s: starting it at another address", self.url)
+            logger.warning("the Spark master at %s ended repeatedly: starting it at another address", self.url)
             self._begin_anew()
             self._child.deaths = 0
         self._child.supervise()

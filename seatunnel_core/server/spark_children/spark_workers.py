@@ -77,7 +77,7 @@ class SparkWorkers:
     def supervise(self, places: Collection[Place]) -> None:
         """Keep a Spark worker running for each worker process, and stop the Spark workers of ended processes."""
         for place in set(self._children) - set(places):
-            logger.info("ending the Spark worker for %s: its worker process has ended", _described(place))
+            logger.info("stopping the Spark worker for %s, because its worker process has ended", _described(place))
             self._children.pop(place).kill()
         for place in places:
             if place not in self._children:

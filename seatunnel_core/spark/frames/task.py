@@ -164,8 +164,8 @@ def _drain(batches: Batches) -> None:
 def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
     if not batch.inserts_only:
         raise TransformError(
-            "a DataFrame transform accepts inserted rows only, and this table has updates or deletes: "
-            "use transforms that keep the row kind, or a source without changes"
+            "a DataFrame transform accepts inserted rows only, but this table contains updates or deletes: use "
+            "transforms that keep the row kind, or a source that emits only inserted rows"
         )
     if batch.absent:
         require_arrived(batch, "a DataFrame transform")

@@ -146,7 +146,7 @@ def test_a_proxy_with_a_password_of_any_characters() -> None:
     [
         ({"path.style.access": "yes"}, "path.style.access is 'yes', expected true or false"),
         ({"connection.ssl.enabled": "1", "endpoint": "host"}, "ssl.enabled is '1', expected true or false"),
-        ({"proxy.host": "proxy", "proxy.port": "http"}, "proxy.port is 'http', expected a port"),
+        ({"proxy.host": "proxy", "proxy.port": "http"}, "proxy.port is 'http'; expected a port"),
         ({"proxy.host": "proxy", "proxy.username": "me"}, "must be set together"),
         ({"ssl.ca-file": "/none.pem"}, "is not a file"),
     ],

@@ -77,7 +77,7 @@ def test_a_job_that_runs_already_is_followed(nodes: list[Node], airflow: Player,
     nodes[0].submit(endless, job_id)
     nodes[0].wait_rows(job_id, least=ROWS)
     airflow.begin(**run, conf={"job": endless})
-    wait_for(airflow, "already exists and is followed")
+    wait_for(airflow, "already exists and is monitored")
     wait_for(airflow, f"RUNNING: {ROWS} rows read")
     nodes[0].ask("POST", "/stop-job", {"jobId": job_id, "isStopWithSavePoint": True})
     assert airflow.result()["state"] == "failed"

@@ -108,7 +108,7 @@ def test_a_job_that_runs_already_is_followed(
     nodes[0].submit(endless, job_id)
     nodes[0].wait_rows(job_id, least=ROWS)
     dagster.begin(**run, job=endless)
-    wait_for(dagster, "already exists and is followed")
+    wait_for(dagster, "already exists and is monitored")
     wait_for(dagster, f"RUNNING: {ROWS} rows read")
     nodes[0].ask("POST", "/stop-job", {"jobId": job_id, "isStopWithSavePoint": True})
     assert not dagster.result()["success"]
