@@ -162,8 +162,8 @@ class SourceChangedError(SourceError):
 
     What the engine did: it stopped reading; otherwise a mixture of old and new data would be published.
 
-    Retried: no, because the original data is no longer available. The pipeline failed immediately; the others run to
-    completion.
+    Retried: no, because the original data is no longer available. The pipeline fails immediately; other pipelines run
+    to completion.
 
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
     While a job runs, write new data to new files or tables.
@@ -178,8 +178,8 @@ class RowError(SourceError):
 
     What the engine did: no rows of the work unit that contains this row were published.
 
-    Retried: no, because the same row would cause the same error. The pipeline failed immediately; the others run to
-    completion.
+    Retried: no, because the same row would cause the same error. The pipeline fails immediately; other pipelines run
+    to completion.
 
     What to do: correct the row or the schema. If the connector has the option `row_error_handle_way`, set it to SKIP to
     skip and count invalid rows. `seatunnel help mistakes` shows the messages for invalid files.
@@ -244,8 +244,8 @@ class RuleError(SinkError):
     What the engine did: a rule about single rows ends the pipeline at the first violation; a rule about the number of
     rows is checked after all rows are committed. Other sinks may have published rows.
 
-    Retried: no, because the same rows violate the same rule. The pipeline failed immediately; the others run to
-    completion.
+    Retried: no, because the same rows violate the same rule. The pipeline fails immediately; other pipelines run
+    to completion.
 
     What to do: check the rows in the message, then correct the data, the job or the rule.
 
