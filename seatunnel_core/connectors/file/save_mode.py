@@ -1,4 +1,4 @@
-"""Save mode of a file sink: empties the target once, and never after another engine has taken over the job (R6).
+"""Save mode of a file sink. It empties the target once, and never after another engine has taken over the job (R6).
 
 ::
 

@@ -105,7 +105,7 @@ class FileSource(IncrementalFiles, Source):
         """Return the file system that the options define, without connecting to it."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the listings, which tasks do not need."""
+        """Return the state for a task, without the listings."""
         return {**self.__dict__, "_checked": (), "_listed": ()}
 
     @property

@@ -275,7 +275,7 @@ class FileSystem(MarkedStaging):
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
         """Yield a folder and all its subfolders, each with its files; do not follow links.
 
-        Skips folders that are removed during the listing, and the folder ``without`` directly below ``root``.
+        The folder ``without`` directly below ``root``, and folders that are removed during the listing, are skipped.
         """
         try:
             found = self.entries(root)

@@ -76,7 +76,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return (f"webhdfs://{self.top.partition('://')[2]}",)
 
     def _client(self) -> "WebHdfs":
-        """Return this process's shared client for the cluster, once the cluster has responded."""
+        """Return this process's shared client for the cluster, after checking that the cluster responds."""
         return client_of(self.configuration, _responding)
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:

@@ -10,7 +10,7 @@ from seatunnel_core.connectors.filesystems.staged_name import PREPARED
 
 
 class MarkedStaging(ABC):
-    """Base class of file systems that creates staging folders and recognizes them."""
+    """Base class of file systems that create staging folders and later recognize them."""
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:

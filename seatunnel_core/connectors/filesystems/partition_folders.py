@@ -8,7 +8,7 @@ import re
 from urllib.parse import quote, unquote
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Value in a folder name for null in the partition column, as in Hive."""
+"""Value in a folder name that stands for null, as in Hive."""
 
 _SAFE = " !$&'()+,;@~-._"
 

@@ -60,7 +60,7 @@ def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]
 
 
 def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse integers as Java does: an optional sign, and decimal digits only; raise ``pa.ArrowInvalid`` for others."""
+    """Parse integers as Java does: an optional sign and decimal digits; raise ``pa.ArrowInvalid`` for other strings."""
     if pc.any(pc.match_substring_regex(texts, r"^[ \t]*[+-]?0[xX]")).as_py():
         raise pa.ArrowInvalid("a hexadecimal number")
     return _numbers(pc.replace_substring_regex(texts, r"^([ \t]*)\+([0-9])", r"\1\2"), kind)[1]

@@ -96,8 +96,8 @@ class Excel(DeclaredFormat):
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
         """Return a cell in the form that ``Texts`` accepts.
 
-        A cell without a value is null, as is an empty string outside of string columns. In a string column, a number in
-        a format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
+        A cell without a value is null, as is an empty string outside of string columns. In a string column, a number
+        with a format that cannot be rendered gets up to 15 digits, which Excel shows in a wide column.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
@@ -178,7 +178,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes that a string such as ``[72, -1]`` lists, as sinks write them; encode any other string."""
+    """Return the bytes listed in a string such as ``[72, -1]``, which sinks write; encode any other string."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):
@@ -228,7 +228,7 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty string to each row without cells, because readers skip empty rows."""
+    """Add an empty string to each row that would have no cells, because readers skip empty rows."""
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
         return cells

@@ -1,4 +1,4 @@
-"""File formats by name. A module is imported only when a job uses its format."""
+"""Registry of file formats. A module is imported only when a job uses its format."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -36,7 +36,7 @@ def modules(codec: str | None) -> tuple[str, ...]:
 
 
 def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream of the decompressed content; damaged data raises an ``OSError`` without a number, as in Arrow."""
+    """Return a stream of the decompressed content. For damaged data, it raises ``OSError`` without an ``errno``."""
     if codec in _UNPACKED:
         return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
     return pa.CompressedInputStream(stream, codec)

@@ -68,7 +68,7 @@ def shown(value: Cell, code: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
-    """Return the sections of a code, which semicolons separate, without colours."""
+    """Split a format code at its semicolons into sections, and omit colours."""
     if _LOCAL.search(code):
         raise _NotRenderedError
     sections: list[list[_Token]] = [[]]

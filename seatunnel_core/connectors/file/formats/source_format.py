@@ -108,7 +108,7 @@ class SourceFormat(ABC):
         return together([schema_from_text(each) for each in found], typed=self.typed)
 
     def sample(self) -> str:
-        """Return a description of the sample, such as ``"all rows of all files"``; empty for the beginning of files."""
+        """Describe the sample, for example ``"all rows of all files"``; empty for the beginning of each file."""
         return ""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class SourceFormat(ABC):
 
 
 class DeclaredFormat(SourceFormat):
-    """A format without column names in its files, so that the job must declare them."""
+    """A format with files that contain no column names, so the job must declare the columns."""
 
     names: ClassVar[str]
     """Meaning of the names in the schema, such as ``the names of elements``."""

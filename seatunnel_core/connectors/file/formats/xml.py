@@ -91,7 +91,7 @@ class Xml(DeclaredFormat):
 
 
 _Values = Mapping[str, str | list[str | None] | None]
-"""Values of a row by name; a list for a repeated element."""
+"""Values of a row, keyed by name. The value of a repeated element is a list."""
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:

@@ -244,7 +244,7 @@ class _StagedFile:
     """A file object that shares its connection with other requests.
 
     It does not derive from the classes of ``io``, which Python closes on garbage collection: that would send a request,
-    possibly in the middle of another request of the same thread, and the response to that would be lost.
+    possibly in the middle of another request of the same thread, which would lose its response.
     """
 
     def __init__(self, files: FsspecFileSystem, path: str, connection: Connection) -> None:

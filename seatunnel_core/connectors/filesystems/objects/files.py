@@ -194,7 +194,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return StagedObject(self.store, self.key(staged), staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Copy the staged object, and remove it once the copy exists.
+        """Copy the staged object, and remove it when the copy exists.
 
         No data is lost if the process or server is killed in between. If both objects exist, the copy was made by an
         earlier process, or by an earlier request with a lost response.

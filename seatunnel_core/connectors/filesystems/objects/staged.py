@@ -18,7 +18,7 @@ PART_BYTES = 8 << 20
 """Size of the first 1,000 parts of an upload, in bytes; doubled for each further 1,000. Stores accept 10,000 parts."""
 
 NOTE = b"\n"
-"""Content of a note. A bucket without remaining quota rejects one byte, but not an empty object."""
+"""Content of a note. If the quota of a bucket is exhausted, it rejects one byte, but not an empty object."""
 
 
 def mark(staged: str) -> str:

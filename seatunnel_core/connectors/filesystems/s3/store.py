@@ -163,7 +163,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload))
 
     def uploads(self, key: str) -> Iterator[str]:
-        """Yield the uploads of exactly this key. Some servers cannot list others, see ``objects.staged``."""
+        """Yield the uploads of exactly this key. Some servers can list only these, see ``objects.staged``."""
         given = {"Bucket": self.bucket, "Prefix": key}
         pages = self._ask(key, lambda client: list(client.get_paginator("list_multipart_uploads").paginate(**given)))
         for page in pages:

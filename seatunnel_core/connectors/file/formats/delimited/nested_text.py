@@ -38,7 +38,7 @@ def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
 
 
 def written(values: pa.Array, forms: Forms) -> pa.Array:
-    """Return nested values as strings; raise ``ValueError`` for separators in them and bytes that are not UTF-8."""
+    """Return nested values as strings; raise ``ValueError`` if a value contains a separator or invalid UTF-8."""
     found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
     return pa.array(found, pa.string())
 

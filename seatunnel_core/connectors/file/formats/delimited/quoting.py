@@ -1,4 +1,4 @@
-"""Positions at which a CSV file can be divided, from one chunk and without reading the text before it.
+"""Search for positions at which a CSV file can be divided, in each chunk separately.
 
 A line break ends a row unless it is inside quotes, which depends on all preceding text. If quotes only enclose values
 (and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. Therefore a chunk is
@@ -72,7 +72,7 @@ def examine(
 
 
 def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
-    """Return the ascending offsets at which to divide a file, from all its chunks; none if quotes are ambiguous."""
+    """Return the ascending offsets at which to divide a file, from its chunks; empty if quotes are ambiguous."""
     state = OUTSIDE
     cuts: list[int] = []
     for chunk in chunks:

@@ -127,7 +127,7 @@ def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
 
 @lru_cache(maxsize=16)
 def _not_in_text(delimiter: str) -> tuple[str, str]:
-    """Return a regular expression for substrings that a value must not contain, and the error message for them."""
+    """Return a regular expression for substrings that values must not contain, and the message for such values."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends with the first characters of the delimiter" if ambiguous else ""

@@ -107,7 +107,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """Return a type with timestamps in microseconds, as in rows; ORC stores nanoseconds."""
+    """Return a type with its timestamps in microseconds, the unit of the engine's rows; ORC stores nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):
