@@ -180,7 +180,7 @@ class DltRows:
         return True
 
     def _chosen(self, made: Any) -> Any:
-        """Return a dlt source with only the configured resource, created as in a dlt pipeline."""
+        """Return a dlt source that contains only the configured resource, created as in a dlt pipeline."""
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
@@ -201,7 +201,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item unchanged; raise SourceError if it is marked for another table or with other hints."""
+        """Return an item unchanged; raise SourceError if its mark sends it to another table or changes its hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "

@@ -1,4 +1,4 @@
-"""Conversion of JSON objects to rows, with notes about values that the contract discards and keys without a column."""
+"""Conversion of JSON objects to rows, and notes about discarded values and about keys that have no column."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -61,10 +61,10 @@ class UnreadKeys:
             self._others.update(others)
 
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
-        """Add the keys that differ from columns only in case, for a batch that Arrow's parser read.
+        """Add the keys that differ from columns only in case, in a batch that Arrow's parser has read.
 
-        Each line is one object. Only rows with nulls can have such keys. If a sample contains one, all of these rows
-        are inspected.
+        Each line is one object. Only rows with nulls can have such keys. If a sample of these rows contains such a key,
+        all of them are inspected.
         """
         lacking = np.flatnonzero(_lacking(rows))
         if not len(lacking):

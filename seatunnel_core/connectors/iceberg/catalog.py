@@ -56,7 +56,7 @@ def catalog_properties(options: Options) -> dict[str, str]:
 
 
 def located(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that identify a catalog, with option names as keys and without secrets."""
+    """Return the properties that identify a catalog, keyed by option name. They contain no secrets."""
     named = {key: properties[key] for key in ("type", "uri", "warehouse") if key in properties}
     return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
 
@@ -66,7 +66,7 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Lower-case messages of errors without their own exception class: failed logins and missing permissions."""
+"""Lower-case messages of errors that have no exception class: failed logins and missing permissions."""
 
 
 def may_pass(error: BaseException) -> bool:

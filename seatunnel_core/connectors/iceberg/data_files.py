@@ -289,7 +289,7 @@ def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> It
 
 
 def _staying(rows: pa.RecordBatch, keys: Sequence[pa.Table]) -> pa.BooleanArray | None:
-    """Return a mask of the rows without a deleted key; ``None`` if all rows remain."""
+    """Return a mask of the rows that have no deleted key; ``None`` if all rows remain."""
     stays = None
     for deleted in keys:
         columns = [pa.concat_arrays([*deleted[name].chunks, rows.column(name)]) for name in deleted.column_names]

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 class ManifestEntries:
-    """Cache of the entries of manifests, without deleted entries."""
+    """Cache of the entries of manifests, except deleted entries."""
 
     def __init__(self, most: int | None = None) -> None:
         """Create an empty cache of at most this number of manifests; ``None`` for no limit."""

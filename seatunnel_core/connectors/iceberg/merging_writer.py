@@ -52,7 +52,7 @@ class MergingWriter(IcebergWriter):
         self._rows += rows.num_rows
 
     def _numbered(self, rows: pa.RecordBatch, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return the rows with their number in the unit, and a flag that is False for deleted keys."""
+        """Add to each row its number in the unit, and a flag that is False for deleted keys."""
         for name in table.key:
             fitting = Fitting(who=self._who, batch=batch, column=name)
             fitting.require_values(rows.column(name), f"{name!r} of {'.'.join(table.id)}", is_key=True)

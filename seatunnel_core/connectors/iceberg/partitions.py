@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.typedef import Record
 
 Partition = tuple[str | None, ...]
-"""Values of a partition's fields in the form of checkpoints; empty for a table without partitions."""
+"""Values of a partition's fields, in the form that checkpoints store; empty for a table without partitions."""
 
 _KEY = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")

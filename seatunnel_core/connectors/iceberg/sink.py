@@ -275,7 +275,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return found
 
     def to_compact(self) -> list[Compacting]:
-        """Return, for each table of this sink, the operation that rewrites it without its deleted rows."""
+        """Return an operation for each table of this sink that rewrites the table without its deleted rows."""
         try:
             return [Compacting(id=table_id, catalog=self._catalog) for table_id in self._ids.existing(self._catalog)]
         except Exception as error:

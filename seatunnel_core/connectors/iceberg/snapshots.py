@@ -26,7 +26,7 @@ from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
 
 class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not looked into
-    """A snapshot of ``main`` that removes data files and adds others."""
+    """A snapshot of ``main`` that replaces data files by other data files."""
 
     _deleted_data_files: set[DataFile]
     _whole: bool
@@ -164,7 +164,7 @@ def _with_small_ids(field: NestedField) -> NestedField:
 
 
 class Rewrite(_FastAppendFiles):  # type: ignore[misc]
-    """A snapshot of ``main`` with the same rows in other files, without the dropped delete files."""
+    """A snapshot of ``main`` that has the same rows in other files and omits the dropped delete files."""
 
     _gone: frozenset[str]
     """Paths of the dropped files."""

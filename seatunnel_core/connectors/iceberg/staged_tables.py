@@ -1,4 +1,4 @@
-"""Staged files of a unit by table, as its committable stores them.
+"""Staged files of a unit, grouped by table, as its committable stores them.
 
 ::
 
@@ -72,7 +72,7 @@ def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | Non
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
-    """Yield the files of a committable, by table; raise ``StoredValueError`` for a file that this sink did not stage.
+    """Yield a committable's files for each table; raise ``StoredValueError`` for a file that this sink did not stage.
 
     ``one`` is the only table of the sink; ``None`` if there are several.
     """

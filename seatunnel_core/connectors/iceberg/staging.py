@@ -5,7 +5,7 @@
     <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
 
 ``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged until a snapshot refers
-to it, and published from then on, without being moved. A sweep removes files without a snapshot.
+to it, and published from then on, without being moved. A sweep removes files to which no snapshot refers.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""IDs of the tables to which a sink writes, from the options ``namespace`` and ``table`` with their variables."""
+"""IDs of the tables to which a sink writes, from the options ``namespace`` and ``table`` with variables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace
 
 
 def _levels(namespace: str) -> TableId:
-    """Return the levels of a namespace, without empty levels from variables without a value."""
+    """Return the levels of a namespace. Empty levels, from variables that have no value, are omitted."""
     return tuple(level for level in namespace.split(".") if level)
 
 

@@ -27,7 +27,7 @@ class Misfit:
     """Values in one row that the engine's types cannot represent."""
 
     reasons: Mapping[str, str]
-    """Messages by column, each with the value and a remedy."""
+    """Messages, keyed by column; each contains the value and a remedy."""
 
     def __str__(self) -> str:
         name, why = next(iter(self.reasons.items()))
@@ -53,12 +53,12 @@ class Fetched:
 
     rows: pa.RecordBatch
     misfits: Mapping[int, Misfit] = field(factory=dict)
-    """Misfits by row index. The values themselves are null in ``rows``."""
+    """Misfits, keyed by row index. The values themselves are null in ``rows``."""
 
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows; skip rows with values that do not fit or, with ``nulls``, set these values to null.
+        """Return the rows; skip rows with misfits or, if ``nulls`` is true, replace the misfits by null.
 
         ``first`` is the number of the first row in the split; ``key`` are columns that identify a row in messages.
 
@@ -86,7 +86,7 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 
 def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, str]]]) -> Fetched:
-    """Build a batch from its columns: for each, the values, and messages by index for values that do not fit."""
+    """Build a batch from its columns. ``arrays`` are the values of each, and messages about misfits, keyed by index."""
     return Fetched(
         rows=pa.RecordBatch.from_arrays([array for array, _ in arrays], schema=columns),
         misfits=misfits_of((name, bad) for name, (_, bad) in zip(columns.names, arrays, strict=True)),

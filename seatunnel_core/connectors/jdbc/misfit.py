@@ -80,7 +80,7 @@ def put(
     """Insert rows into a table; the first columns of ``rows`` correspond to ``columns``.
 
     Values of columns that are not ``direct`` are first inserted as strings into the temporary table ``raw``; the
-    database casts them from there. ``connection`` is one for rows, in a transaction.
+    database casts them from there. ``connection`` is a connection for rows, in a transaction.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

@@ -77,7 +77,7 @@ def _contradiction(key: str, why: str, other: str = "write_mode") -> UsageError:
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
     """Raise ``SinkError`` if a merge would lose the table's values in a column that the rows lack.
 
-    This happens without a unique index, because rows are then replaced with DELETE and INSERT.
+    This happens if there is no unique index, because rows are then replaced with DELETE and INSERT.
     """
     lost = [each.name for each in table.columns if each.name not in target.names and not each.generated]
     if lost and not target.unique:

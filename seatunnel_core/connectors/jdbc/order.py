@@ -1,8 +1,8 @@
 """Sort orders for dividing the rows of a table into splits.
 
-Bounds are found in the order in which a split's SELECT compares them. If values sort differently from how they compare
-with a literal, or have no literal, rows are divided by an expression with a reliable order. Such a split cannot use an
-index, but no row is lost.
+Bounds are determined in the order in which a split's SELECT compares them. If values sort differently from how they
+compare with a literal, or have no literal, rows are divided by an expression with a reliable order. Such a split cannot
+use an index, but no row is lost.
 """
 
 import re

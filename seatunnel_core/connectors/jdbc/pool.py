@@ -1,8 +1,8 @@
 """Connection pools of ``connection_pool_size`` connections, one for each process and database.
 
-A holder with a connection to any database gets further ones without waiting, because two units that each wait for a
-second connection could deadlock. A pool may therefore exceed its size, by at most one connection for each reader and
-writer of a unit.
+A holder that already has a connection to any database gets further connections without waiting, because two units that
+each wait for a second connection could deadlock. A pool may therefore exceed its size, by at most one connection for
+each reader and writer of a unit.
 
 A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count towards the
 size. An idle connection is reused for the same kind, and closed if another kind is requested.

@@ -255,7 +255,7 @@ class Publishing:
         ).apply()
 
     def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:
-        """Yield table expressions that together contain all rows of a staging table, with absent values filled in."""
+        """Yield table expressions that together contain all rows of a staging table; absent values are filled in."""
         return target.complete(
             self.dialect,
             staging,

@@ -134,7 +134,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             require_place(schema, root, self._path(schema))
 
     def _root(self, schema: TableSchema) -> TablePath:
-        """Return the parent table of a child table; empty unless they are replaced together."""
+        """Return the parent table of a child table; empty unless parents and children are replaced together."""
         if self._mode is None or not self._mode.merges or schema.root is None:
             return ()
         return self._path(evolve(schema, table=schema.root))
@@ -266,7 +266,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table. It is used to match existing rows unless all of them are replaced."""
+        """Return the key of a new table. Existing rows are matched by this key unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()

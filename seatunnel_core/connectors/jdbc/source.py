@@ -144,7 +144,7 @@ class JdbcSource(Source, Incremental):
         return increments_of(found, self._increment)
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the tables with their metadata from the database, which is cached."""
+        """Return the tables with their metadata from the database, and cache them."""
         if not self._found:
             self._dialect.require()
             found = []

@@ -105,7 +105,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return the bounds of pieces with equal numbers of rows; they are sampled if many pieces are wanted."""
+        """Return the bounds of pieces with equal numbers of rows, from a sample if many pieces are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]

@@ -87,7 +87,7 @@ class Target:
         )
 
     def staging_table(self, dialect: Dialect, name: str, *, temporary: bool, marks: bool = False) -> str:
-        """Return the statement that creates a staging table; with ``marks``, it has the column ``ABSENT``.
+        """Return the statement that creates a staging table, with the column ``ABSENT`` if ``marks`` is true.
 
         Its columns have the declared types of the target, so that a value that does not fit is rejected when it is
         staged and not when it is committed.
@@ -114,7 +114,7 @@ class Target:
         who: str,
         current: str = "",
     ) -> Iterator[str]:
-        """Yield table expressions of the staged rows, with absent values filled in: see ``AbsentValues.slices``."""
+        """Yield table expressions for the staged rows, and fill in their absent values: see ``AbsentValues.slices``."""
         require_filling(dialect)
         return AbsentValues(
             database=dialect,
@@ -344,6 +344,6 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
 
 
 def with_key(columns: pa.Schema, *, marks: bool) -> pa.Schema:
-    """Return the columns of a staging table for rows with a key; with ``marks`` they have the column ``ABSENT``."""
+    """Return the columns of a staging table for rows with a key, including ``ABSENT`` if ``marks`` is true."""
     fields: list[Any] = [*columns, pa.field(KIND, pa.int16()), pa.field(NUMBER, pa.int64())]
     return pa.schema([*fields, pa.field(ABSENT, pa.string())] if marks else fields)

@@ -30,7 +30,7 @@ from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20
-"""Size of a table's buffered rows at which they are sent, in bytes, unless ``batch_size`` is reached first."""
+"""Size at which a table's buffered rows are sent, in bytes, unless ``batch_size`` is reached first."""
 
 _RAW, _FILLING = "seatunnel_raw", "seatunnel_filling"
 
@@ -220,7 +220,7 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _complete(self, target: Target, staging: str) -> Iterator[str]:
-        """Yield table expressions that together contain all rows of a temporary table, with absent values filled in."""
+        """Yield table expressions that together contain all rows of a temporary table; absent values are filled in."""
         return target.complete(
             self._dialect,
             staging,

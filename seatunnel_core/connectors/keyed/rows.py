@@ -34,8 +34,8 @@ class KeyedRows:
             declared: True if the job declares its columns.
             hashes: True if values are mappings of fields.
             each_field: True if each field of a mapping becomes a row.
-            key: Column for the key, or for the field of a hash, if any.
-            value: Column for values that are not JSON objects, if any.
+            key: Column for the key, or for the field of a hash; optional.
+            value: Column for values that are not JSON objects; optional.
             option: Name of the option for that column.
         """
         names = schema.columns.names

@@ -81,7 +81,7 @@ class StagedLists(ABC):
 
 
 class ListSink(Sink, SupportsPublishedQuery):
-    """A sink that stages rows in ``StagedLists``. Rows are published once if the target publishes in atomic steps."""
+    """A sink that stages rows in ``StagedLists``. Rows are published exactly once if the target's steps are atomic."""
 
     isolates_bad_rows = True
     needs_order = True

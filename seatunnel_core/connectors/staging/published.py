@@ -1,4 +1,4 @@
-"""Published files of a file sink, found by name, and their removal to roll back published output (rule R10)."""
+"""Search for the published files of a file sink by name, and their removal in a rollback (rule R10)."""
 
 import os
 import re

@@ -26,8 +26,8 @@ _BOUNDS, _OPEN, _VALUES = "seatunnel_bounds", "seatunnel_open", "seatunnel_value
 def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: str) -> pa.StringArray | None:
     """Return the values of ``ABSENT``: a digit for each column, 1 where the value is absent.
 
-    A value is null for a row without absent values and for a deleted or old row; the result is ``None`` if all are
-    null. ``given`` are the names of the staged columns in the rows.
+    ``ABSENT`` is null for a row that has no absent values, and for a deleted or old row. The result is ``None`` if all
+    values are null. ``given`` are the names of the staged columns in the rows.
 
     Raises:
         RowError: A value of the key is absent.
@@ -129,7 +129,7 @@ class AbsentValues:
     # -- filling in -------------------------------------------------------------------------------------------------
 
     def slices(self) -> Iterator[str]:
-        """Yield, in order, FROM items of all staged rows with their absent values filled in.
+        """Yield, in order, FROM items that together contain all staged rows; absent values are filled in.
 
         The caller moves the rows of each slice before it requests the next. There is one slice, unless an update
         changes the key of a row that the same unit has written.

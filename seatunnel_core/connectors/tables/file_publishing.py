@@ -207,7 +207,7 @@ class FilePublishing:
         return found
 
     def replace(self) -> None:
-        """Replace the rows of the targets with the collected ones in one transaction, unless already done.
+        """Replace the rows of the targets with the collected ones in one transaction, unless this is already done.
 
         If keys were collected, delete the rows with other keys instead; raise ``SinkError`` if this would delete all
         rows.

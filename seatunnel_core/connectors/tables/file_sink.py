@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPublishedQuery):
-    """Table sink with tasks that stage rows as Parquet files, and a driver that loads them.
+    """Table sink: tasks stage rows as Parquet files, and the driver loads them into the database.
 
     The driver records a commit in the transaction that loads its rows, so that a repeated commit is recognised. A
     subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and the options of its database, and creates the database.

@@ -156,7 +156,7 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open) -> pa.RecordBatch:
-    """Return the rows with their kinds and their numbers in the file, which identify the last row of a key."""
+    """Return the rows with their kinds and their numbers in the file. The numbers identify the last row of a key."""
     kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
     numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
     marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks

@@ -149,7 +149,7 @@ class WholeRows:
         return ", ".join(before + self.database.quoted(column.name) for column in self.columns)
 
     def _images(self) -> str:
-        """Return a SELECT of the staged rows with their images, and with 1 or -1 for each added or removed row."""
+        """Return a SELECT of the staged rows with their images, and with 1 for an added and -1 for a removed row."""
         image = self.database.row_image(self.columns, self.staged)
         change = f"CASE WHEN {KIND} IN (0, 2) THEN 1 WHEN {KIND} IN (1, 3) THEN -1 ELSE 0 END"
         return (

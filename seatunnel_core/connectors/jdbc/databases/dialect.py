@@ -160,7 +160,7 @@ class Dialect(TableDatabase):
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables with a name prefix in a schema, by default in the schema for new tables."""
+        """Return the tables in a schema (default: the schema for new tables) with names that start with ``prefix``."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
@@ -248,7 +248,7 @@ class Dialect(TableDatabase):
         """Begin a transaction on a connection for rows, unless the driver does so implicitly."""
 
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
-        """Insert rows into a table, matching columns by name; ``connection`` is one for rows, in a transaction."""
+        """Insert rows into a table, matching columns by name. ``connection`` is for rows, and in a transaction."""
         raise NotImplementedError(self.not_written)
 
     def execute(self, connection: Any, statement: str) -> None:

@@ -346,7 +346,7 @@ class MySQL(Dialect):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield an UPDATE and an INSERT for a table with several keys: ON DUPLICATE KEY applies to all of them."""
+        """Yield an UPDATE and an INSERT for a table with several keys, because ON DUPLICATE KEY applies to all keys."""
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]
         if not others_unique:

@@ -113,7 +113,7 @@ ORDERS: dict[str, Order] = {
     ),
 }
 """Sort orders, keyed by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use
-``index``. Strings without a declared collation compare in the connection's collation, so they use ``bytes``.
+``index``. Strings without a declared collation are compared in the connection's collation, so they use ``bytes``.
 """
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
