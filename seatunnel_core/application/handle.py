@@ -144,7 +144,7 @@ class JobHandle:
         return {sink.name: sink.sink for sink in sinks if isinstance(sink.sink, MemorySink)}
 
     def metrics(self) -> JobMetrics:
-        """Return the metrics of the job and of each pipeline; after the end of the job, the final ones."""
+        """Return the metrics of the job and of each pipeline; after the job has ended, the final metrics."""
         return self._run.metrics()
 
     def open_metrics(self) -> str:

@@ -131,7 +131,7 @@ class _Search:
     spared: list[str] = field(factory=list)
     damaged: bool = False
     _needs: dict[str, Mapping[int, Needs] | None] = field(factory=dict)
-    """Needs by job; ``None`` if unknown."""
+    """Required objects of each job; ``None`` if they are unknown."""
 
     _deleted: dict[str, bool] = field(factory=dict)
 

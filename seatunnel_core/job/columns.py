@@ -16,7 +16,7 @@ Columns = Mapping[str, str]
 
 
 def column_options(options: Options) -> Columns:
-    """Return the options that determine the columns of a source and are set."""
+    """Return the options of a source that are set and determine its columns."""
     deciding = [
         option
         for option in options.declared

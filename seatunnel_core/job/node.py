@@ -86,7 +86,7 @@ COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH),
     Kind.SINK: (INPUT, NAME, FOLLOWS, BAD_ROWS, EXACTLY_ONCE, REPLICA),
 }
-"""Options of all plugins of a kind, which connectors do not declare."""
+"""Options that all plugins of a kind have, so that connectors do not declare them."""
 
 
 @frozen(kw_only=True)

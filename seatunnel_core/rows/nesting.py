@@ -114,7 +114,7 @@ class Nesting:
                 yield evolve(batch, table=table, rows=rows, kinds=kinds, origins=origins)
 
     def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the table of columns that begin with its key columns, followed by its child tables."""
+        """Yield a table, with its key columns first, and then its child tables."""
         flat = [each for column, values in columns for each in self._flattened(column, values)]
         lists = [(column, values) for column, values in flat if self.kind == TABLES and pa.types.is_list(column.type)]
         own = [

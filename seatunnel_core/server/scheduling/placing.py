@@ -61,7 +61,7 @@ class _Room:
         self.jobs: dict[str, int] = {}
         self.own_hosts: dict[str, int] = {}
         self.reserved: dict[str, str] = {}
-        """Job that reserves a member's slots because it has waited longest, by member."""
+        """Job that reserves the slots of a member because it has waited longest, keyed by member."""
 
         for record in self.view.jobs.values():
             if record.host:

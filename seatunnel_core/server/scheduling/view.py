@@ -63,10 +63,10 @@ class View:
     """Time since the stop of a job was requested, by job."""
 
     waiting_s: Mapping[str, float] = field(factory=dict)
-    """Waiting time, for jobs without a worker process."""
+    """Waiting time of each job that has no worker process."""
 
     placed_s: Mapping[str, float] = field(factory=dict)
-    """Time since this attempt was assigned, for jobs with a worker process."""
+    """Time since the current attempt was assigned, for each job that has a worker process."""
 
     orphaned_s: Mapping[str, float] = field(factory=dict)
     """Time since a job was orphaned, under the key of the job in ``following.orphaned_jobs``."""
