@@ -204,7 +204,7 @@ class StorageAccessError(StorageFailureError):
     What to do: allow the user of this process to read and write the location, or choose another namespace; then resume
     with `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tests the location.
 
-    Message: cannot put …: …. Make the place readable and writable for this user, or choose another namespace
+    Message: cannot put …: …. Make the location readable and writable for this user, or choose another namespace
     """
 
 

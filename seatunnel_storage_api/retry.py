@@ -60,6 +60,6 @@ def as_storage_errors(action: Callable[[], Answer]) -> Answer:
     except OSError as cause:
         if cause.errno in _REFUSALS:
             raise StorageAccessError(
-                f"{cause}. Make the place readable and writable for this user, or choose another namespace"
+                f"{cause}. Make the location readable and writable for this user, or choose another namespace"
             ) from cause
         raise StorageUnavailableError(f"{cause}. {what_helps(cause)}") from cause

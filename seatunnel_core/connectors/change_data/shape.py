@@ -28,8 +28,8 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
 def shape_message(table: str, changes: str, position: str) -> str:
     """Return the message about changed columns, without a remedy."""
     return (
-        f"the columns of {table} have changed: {changes}; the first such row is at {position}. No row with the new "
-        "columns was read"
+        f"the columns of {table} have changed: {changes}; the first row with the new columns is at {position} and "
+        "was not read"
     )
 
 

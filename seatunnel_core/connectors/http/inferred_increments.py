@@ -27,7 +27,7 @@ from seatunnel_core.connectors.http.increments import RowIncrements
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.json_document import exact
 
-NUMBER, DATE, LOCAL, MOMENT, TEXT = "number", "date", "timestamp", "moment", "text"
+NUMBER, DATE, LOCAL, MOMENT, TEXT = "number", "date", "timestamp", "timestamp_tz", "string"
 _TYPES: Mapping[str, pa.DataType] = {
     NUMBER: pa.decimal128(38, 9),
     DATE: pa.date32(),

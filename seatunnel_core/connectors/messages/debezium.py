@@ -48,7 +48,7 @@ def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Sche
             try:
                 found[column.name] = _value(value, column.type, schema)
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-                shown = str(error) if isinstance(error, ValueError) else "it does not match its schema"
+                shown = str(error) if isinstance(error, ValueError) else "the value does not match its schema"
                 raise ValueError(f"column {column.name!r}: {shown}") from None
     return RepeatedKeys(found, row.repeated) if isinstance(row, RepeatedKeys) else found
 

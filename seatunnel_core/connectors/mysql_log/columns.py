@@ -209,7 +209,7 @@ def _column(table: str, raw: RawColumn, known: DeclaredColumn | None, rules: Val
     where = f"{table}: column {name}"
     unsigned = is_unsigned(known.declared) if known is not None else raw.unsigned
     if unsigned is None and raw.type in ct.SIGNED:
-        raise TableShapeError(f"{where}: the log does not state whether it is unsigned; {_REMEDY}")
+        raise TableShapeError(f"{where}: the log does not state whether the column is unsigned; {_REMEDY}")
     charset = _charset(where, raw, known)
     members = _members(where, raw, known, charset)
     declared = known.declared if known is not None else _declared(raw, unsigned=bool(unsigned), charset=charset)

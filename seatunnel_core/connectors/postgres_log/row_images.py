@@ -118,7 +118,7 @@ def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool])
     if len(with_old):
         at = first.ends[with_old]
         if (at >= ends[with_old]).any() or (buffer.data[at] != _NEW).any():
-            raise MalformedLogError("an update ends without its new row")
+            raise MalformedLogError("an update message contains no new row")
         second = _divided(buffer, at + 1, ends[with_old], len(in_identity))
         last = first.ends.copy()
         last[with_old] = second.ends

@@ -160,7 +160,7 @@ def test_another_number_of_columns_is_an_error() -> None:
     ("raw", "said"),
     [
         (RawColumn(type=ct.LONG), "does not name the columns"),
-        (RawColumn(type=ct.LONG, name="c"), "does not state whether it is unsigned"),
+        (RawColumn(type=ct.LONG, name="c"), "does not state whether the column is unsigned"),
         (RawColumn(type=ct.VARCHAR, meta=(9,), name="c"), "does not contain its character set"),
         (RawColumn(type=ct.ENUM, meta=(1,), name="c", collation=45), "does not name its members"),
     ],
@@ -287,7 +287,7 @@ def test_members_that_may_have_lost_a_character_do_not_fit() -> None:
 def test_texts_that_are_not_in_their_character_set_do_not_fit() -> None:
     found, misfits = converted("varchar(9)", ct.VARCHAR, (36,), [b"a", b"\xff", None], charset="utf8mb4")
     assert found == ["a", None, None]
-    assert misfits[1].startswith("the bytes b'\\xff' are not valid in its character set")
+    assert misfits[1].startswith("the bytes b'\\xff' are not valid in the character set of the column")
 
 
 def test_addresses_of_mariadb() -> None:

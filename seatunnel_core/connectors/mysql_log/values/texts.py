@@ -38,7 +38,9 @@ def text(values: Values, arrow: pa.DataType, decode: Decode) -> Converted:
             found.append(None if value is None else decode(value))
         except UnicodeDecodeError as error:
             found.append(None)
-            misfits[number] = f"the bytes {value[:30]!r} are not valid in its character set: {error.reason}"
+            misfits[number] = (
+                f"the bytes {value[:30]!r} are not valid in the character set of the column: {error.reason}"
+            )
     return pa.array(found, arrow), misfits
 
 
