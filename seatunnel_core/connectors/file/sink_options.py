@@ -65,7 +65,7 @@ PARTITION_DIR = Option(
     "partition_dir_expression",
     STRING,
     default="${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/",
-    doc="Folders of a row: ${k0} is the name of the first partition column and ${v0} its value.",
+    doc="Folder path of a row: ${k0} is the name of the first partition column and ${v0} its value.",
 )
 PARTITION_IN_FILE = Option(
     "is_partition_field_write_in_file",

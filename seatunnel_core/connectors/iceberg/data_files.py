@@ -237,7 +237,7 @@ class DataFiles:
             rows = pq.read_table(stream)
         by_id = {int((part.metadata or {}).get(b"PARQUET:field_id", b"-1")): part.name for part in rows.schema}
         if not {*ids} <= {*by_id}:
-            raise ValueError(f"{path} deletes rows by columns with IDs that the file does not contain")
+            raise ValueError(f"the delete file {path} lacks key columns that its manifest lists")
         columns = columns_of(schema)
         names = [schema.find_field(number).name for number in ids]
         values = (rows[by_id[number]].combine_chunks() for number in ids)

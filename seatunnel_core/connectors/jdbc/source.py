@@ -171,8 +171,7 @@ class JdbcSource(Source, Incremental):
         if restored or self._begun:
             _log.warning(
                 "the Jdbc source continues with a newer state of %s. Rows that changed since the job started may "
-                "be missing or duplicated, if the change moved them between a split that was read before it and a "
-                "split that was read after it",
+                "be missing or duplicated if the change moved them to another split",
                 self._dialect.address,
             )
         self._begun = True

@@ -329,7 +329,7 @@ def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_
             {"schema": FIELDS, "field_delimiter": "||"},
             "one character .*; for other delimiters set file_format_type = text, or",
         ),
-        ({"schema": FIELDS, "field_delimiter": "a\n"}, "without line breaks"),
+        ({"schema": FIELDS, "field_delimiter": "a\n"}, "contains a line break"),
         ({"schema": FIELDS, "date_format": "DD.MM.yyyy"}, "use yyyy MM dd"),
         ({"schema": FIELDS, "encoding": "klingon"}, "is unknown"),
     ],

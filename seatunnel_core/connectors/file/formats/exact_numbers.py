@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INFERRED = (
-    ", the type inferred from the beginnings of the files, or would lose digits; declare the type of the column, "
+    " (the type inferred from the beginnings of the files), or would lose digits; declare the type of the column, "
     "for example schema { columns = [ { name = zip, type = string } ] }"
 )
 """Last part of messages about inferred types, such as ``'01067' is not a bigint, …``."""

@@ -203,7 +203,7 @@ def array_of(
     if of.is_boolean(kind):
         return converted(values, _truth, f"{hint}; or set int_type_narrowing = false to read tinyint(1) as a number")
     if of.is_time(kind):
-        return converted(values, _times, f" as a time of one day{hint}")
+        return converted(values, _times, f" as a time of day{hint}")
     if of.is_date(kind) or of.is_timestamp(kind):
         if zero_is_null:
             values = [None if value is not None and value.startswith(_ZERO) else value for value in values]

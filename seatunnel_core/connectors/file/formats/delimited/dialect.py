@@ -264,7 +264,7 @@ def check_delimiter(delimiter: str, *, several: str = "") -> str:
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:
         raise SourceError(
-            f"field_delimiter {delimiter!r} must consist of characters such as ',' ';' or '\\t', without line breaks"
+            f"field_delimiter {delimiter!r} is empty or contains a line break; use characters such as ',' ';' or '\\t'"
         )
     if several and len(delimiter.encode()) != 1:
         raise SourceError(

@@ -97,7 +97,8 @@ def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Bu
             code, _child = _child.end(), None
             why = f"signal {-code}" if code < 0 else f"code {code}"
             raise OrcChildError(
-                f"the process that reads the file ended with {why}, because of damaged bytes or lack of memory"
+                f"the process that reads the file ended with {why}, probably because the file is damaged or memory "
+                "ran out"
             ) from error
     if "error" in header:
         refused = OrcChildError(header["error"])
