@@ -64,7 +64,9 @@ class RunArguments(Command):
         default=[], converter=dict, repr=False)  # fmt: skip
     """Values of variables; may contain secrets."""
 
-    name: str | None = option("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
+    name: str | None = option(
+        "-n", "--name", metavar="NAME", help="name of the job, which overrides job.name in its env"
+    )
     set_job_id: str | None = option(
         "--set-job-id", exclusive="id", metavar="ID", type=job_id, help="start the job under this id, which must be new"
     )

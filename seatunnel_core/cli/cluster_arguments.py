@@ -28,7 +28,9 @@ class ClusterArguments(Command):
         default=[], converter=dict, repr=False)  # fmt: skip
     """Values of variables; may contain secrets."""
 
-    name: str | None = option("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
+    name: str | None = option(
+        "-n", "--name", metavar="NAME", help="name of the job, which overrides job.name in its env"
+    )
     set_job_id: str | None = option(
         "--set-job-id", exclusive="id", metavar="ID", type=job_id, help="submit the job under this id"
     )
@@ -57,7 +59,7 @@ class ClusterArguments(Command):
     )
     at_once: bool = switch("-f", "--force-cancel", help="with -can: stop at once, without a checkpoint")
     cluster: str | None = option(
-        "-cn", "--cluster", metavar="NAME", help="cluster name, instead of the one in hazelcast-client.yaml"
+        "-cn", "--cluster", metavar="NAME", help="cluster name, which overrides the name in hazelcast-client.yaml"
     )
     jvm_options: tuple[str, ...] = option(
         "-D", metavar="JvmOption=…", action="append", default=[], converter=tuple, help="has no effect here"

@@ -33,7 +33,7 @@ class ControlArguments(Command):
         "--drain", exclusive="how", help="with -s: stop reading, commit all rows that were read, and stop"
     )
     savepoint_name: str | None = option(
-        "--savepoint-name", metavar="NAME", help=("with -s: name of the savepoint, instead of the next number")
+        "--savepoint-name", metavar="NAME", help=("with -s: name of the savepoint (default: the next number)")
     )
     at_once: bool = switch("-f", "--force-cancel", help="with -can: stop at once, without a checkpoint")
     open_metrics: bool = switch("--open-metrics", help="with --metrics: in the Prometheus format")

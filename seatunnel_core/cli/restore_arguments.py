@@ -47,11 +47,11 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
         help="storage that contains the savepoint: an engine file, a folder/ or an exported FILE.zip",
     )
     rows = group.add_mutually_exclusive_group()
-    rows.add_argument("--retract", action="store_true", help="first roll back output published since then")
+    rows.add_argument("--retract", action="store_true", help="first roll back output published after that checkpoint")
     rows.add_argument(
         "--accept-duplicates",
         action="store_true",
-        help=("keep output published since then; its rows will be duplicated"),
+        help=("keep output published after that checkpoint; its rows will be duplicated"),
     )
     forget = "discard the state of sources and sinks that were removed from the job"
     add("--allow-non-restored-state", action="store_true", help=forget)

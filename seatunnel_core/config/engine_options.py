@@ -126,7 +126,7 @@ METRIC_ENABLED = Option(
     "telemetry.metric.enabled",
     BOOLEAN,
     default=False,
-    doc="True to serve a node's metrics at `/metrics` and `/openmetrics` of REST.",
+    doc="True to serve a node's metrics over REST, at `/metrics` and `/openmetrics`.",
     no_effect="there is no REST server in the process of a job; `seatunnel --metrics JOB_ID --open-metrics` prints the "
     "page that Prometheus reads",
 )

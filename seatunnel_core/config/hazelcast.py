@@ -164,7 +164,7 @@ NAME = Option(
 TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members by their list.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")
 MEMBERS = Option(
-    "network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one string, separated by commas."
+    "network.join.tcp-ip.members", _MEMBERS, default=(), doc="Members in a single string, separated by commas."
 )
 PORT = Option("network.port.port", _PORT, default=5801, doc="Port of each process.")
 AUTO_INCREMENT = Option(

@@ -199,7 +199,7 @@ class _Copy:
                 self.destination.store_checkpoint(state)
             except (CheckpointConflictError, StaleEpochError) as error:
                 raise UsageError(
-                    f"another process writes job {state.job_id} in {title(self.destination)}: {error}"
+                    f"another process is writing job {state.job_id} in {title(self.destination)}: {error}"
                 ) from error
             known = self.destination.load(info)
         if known != state:

@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             block = stored.parse(body)
             if stored.text(block, "jobId") != run.job_id:
-                self._refuse(404, f"this server knows only the job {run.job_id}")
+                self._refuse(404, f"this server serves only the job {run.job_id}")
                 return
             if path == "/savepoint" or block.get("isStopWithSavePoint"):
                 name = run.savepoint(None, stop=path == "/stop-job").name

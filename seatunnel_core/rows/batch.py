@@ -49,7 +49,7 @@ class TableSchema:
     """Comment on the table."""
 
     root: str | None = None
-    """Parent table of a child table, which contains the elements of lists in the parent's rows; otherwise ``None``."""
+    """Parent table, if this table contains the elements of lists in its rows (a child table); otherwise ``None``."""
 
     @property
     def unique_key(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def node_parser() -> argparse.ArgumentParser:
     add(
         "--port",
         type=int,
-        help="member port, instead of the port in hazelcast.yaml; if this port is taken, no other port is tried",
+        help="member port, which overrides the port in hazelcast.yaml; if this port is taken, no other port is tried",
     )
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
         "regardless of http.enable-http")  # fmt: skip

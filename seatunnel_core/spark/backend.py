@@ -100,7 +100,7 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """Make a ``start`` that waits for executors of a cluster raise PlatformError."""
+        """Abort a ``start`` that waits for the executors of a cluster: it raises PlatformError."""
         self._given_up.set()
 
     def stop(self) -> None:

@@ -214,7 +214,7 @@ def test_a_job_that_somebody_writes_at_the_destination_too(made: Made, destinati
         if done.startswith("checkpoint 200000-3"):
             destination.acquire_epoch(JOB, 1, 900_000)
 
-    with pytest.raises(UsageError, match="another process writes"):
+    with pytest.raises(UsageError, match="another process is writing"):
         copy_job(made.storage, destination, JOB, rival)
     assert destination.get_manifest(JOB) is None
 

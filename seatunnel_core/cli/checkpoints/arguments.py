@@ -71,7 +71,7 @@ class CheckpointsArguments(Command):
     dry_run: bool = switch("--dry-run", help="list the data that would be removed, without removing it")
     older_than_s: float = option(
         "--older-than", metavar="AGE", type=_age, default=86_400,
-        help="keep files younger than this: 90s 15m 6h 7d (1d)")  # fmt: skip
+        help="keep files younger than this age, such as 90s, 15m, 6h or 7d (default: 1d)")  # fmt: skip
     ended_jobs: bool = switch("--ended-jobs", help="also remove all data of jobs recorded as ended")
     targets: tuple[str, ...] = option(
         "--target", metavar="FOLDER", action="append", default=[], converter=tuple,
@@ -129,7 +129,7 @@ def _verb_parser(verb: str) -> Parser:
         type=_property,
         help=("property of plugin-config"),
     )
-    add("--namespace", metavar="PATH/", help="namespace, instead of the configured one")
+    add("--namespace", metavar="PATH/", help="namespace, which overrides the configured one")
     add_options(parser, CheckpointsArguments, ("json",))
     return parser
 
@@ -175,7 +175,7 @@ def _copy(parser: Parser) -> None:
         "-P", "--to-property", metavar="KEY=VALUE", action="append", default=[], type=_property,
         help="plugin-config of the destination")  # fmt: skip
     parser.add_argument(
-        "--to-namespace", metavar="PATH/", help=("namespace of the destination, instead of the configured one")
+        "--to-namespace", metavar="PATH/", help=("namespace of the destination, which overrides the configured one")
     )
 
 

@@ -27,7 +27,7 @@ class TablesArguments(Command):
         *("-m", "--master"), metavar="cluster", choices=("cluster",), help="the job runs in a cluster"
     )
     cluster: str | None = option(
-        "-cn", "--cluster", metavar="NAME", help="cluster name, instead of the one in hazelcast-client.yaml"
+        "-cn", "--cluster", metavar="NAME", help="cluster name, which overrides the name in hazelcast-client.yaml"
     )
     engine_config: Path | None = option(
         "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in its folder"

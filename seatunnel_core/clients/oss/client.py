@@ -70,7 +70,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
             f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 characters from a-z, 0-9 and -, "
-            "for example my-checkpoints; a folder in it is written as namespace"
+            "for example my-checkpoints; put folders within the bucket in namespace"
         )
     return name
 

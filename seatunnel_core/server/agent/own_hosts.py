@@ -244,7 +244,7 @@ class OwnHosts:
         age_s, most_s = time.monotonic() - as_of, self._config.timing.timeout_s
         if age_s > most_s:
             raise HostError(
-                f"a command is rejected, because it was issued {age_s:.1f} s ago and reached this node too late"
+                f"a command was rejected, because it was issued {age_s:.1f} s ago and reached this node too late"
             )
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:

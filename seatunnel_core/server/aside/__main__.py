@@ -1,6 +1,7 @@
 """``python -m seatunnel_core.server.aside``: one request as JSON on stdin, the response as JSON on stdout.
 
-With ``--stay``, requests and responses are lines. The process ends at the end of its input or after ``IDLE_S``.
+With ``--stay``, the process handles several requests, one per line. The process ends at the end of its input or after
+``IDLE_S``.
 """
 
 import json

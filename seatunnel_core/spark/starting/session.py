@@ -99,7 +99,9 @@ def start(settings: SparkSettings) -> RunningSpark:
         if present is None or not _alive(present):
             running = _start_own(settings)
         elif not settings.adopt:
-            raise PlatformError("this process already has a Spark session, and only one is possible: stop it first")
+            raise PlatformError(
+                "this process already has a Spark session, and only one is possible: stop that session first"
+            )
         else:
             others = (user for user in _users if user.context is present)
             running = next(others, RunningSpark(context=present, own=False, log_file=None))

@@ -314,7 +314,7 @@ def test_a_mistake_is_named_before_anything_is_read(
     ("wrong", "says"),
     [
         ({"access_key": None}, "access_key must be set: use the access key of a RAM user"),
-        ({"bucket": "a/b"}, "bucket is 'a/b', which is not a bucket name.*belongs in path"),
+        ({"bucket": "a/b"}, "bucket is 'a/b', which is not a bucket name.*put folders within the bucket in path"),
         ({"hadoop_oss_properties": {"fs.oss.regoin": "x"}}, "option 'hadoop_oss_properties': 'fs.oss.regoin' has no"),
     ],
 )

@@ -28,7 +28,7 @@ OPTION_NAMES = {
     "fs.oss.securityToken": "security_token",
     "fs.oss.endpoint": "endpoint",
     "oss.bucket": "bucket",
-    "a folder in it is written as namespace": "a folder in it belongs in path",
+    "within the bucket in namespace": "within the bucket in path",
     " in plugin-config": "",
 }
 """Mapping from the names that the storage uses in messages to option names of the connector."""
