@@ -337,7 +337,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if a resource declares ``dlt.sources.incremental``; one created later is detected by its state."""
+    """Return True if a resource declares ``dlt.sources.incremental``. Later ones are detected by their state."""
     step = resource.incremental
     if step is None:
         return False

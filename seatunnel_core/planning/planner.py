@@ -85,8 +85,8 @@ def plan_job(
 ) -> PlannedJob:
     """Plan a job, and report all problems together.
 
-    ``manifest`` is that of a restored job; without it, pipelines are numbered from 1. ``name`` and ``master`` override
-    the job's own. ``reads_input`` checks the input of sources on this machine, except for a restored job. With
+    ``manifest`` belongs to a restored job; without it, pipelines are numbered from 1. ``name`` and ``master`` override
+    the values in the job. ``reads_input`` checks the input of sources on this machine, except for a restored job. With
     ``look``, for ``--check``, their files are also opened to find the schemas; in a run, tasks open them.
 
     Raises:

@@ -63,7 +63,7 @@ def _names(path: str) -> list[str]:
 
 
 def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
-    """Report DataFrame transforms downstream of a source with readers that report facts (rule R17).
+    """Report DataFrame transforms downstream of a source whose readers report facts (rule R17).
 
     Spark may read a split several times for such a transform, and drops the facts.
     """

@@ -1,4 +1,4 @@
-"""Requests to read tables again, from their arrival to the checkpoint that contains them."""
+"""Requests to read tables again, which are pending until a checkpoint contains them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future

@@ -53,7 +53,7 @@ class Fetched:
 
     rows: pa.RecordBatch
     misfits: Mapping[int, Misfit] = field(factory=dict)
-    """Misfits, keyed by row index. The values themselves are null in ``rows``."""
+    """Values that Arrow cannot represent, keyed by row index. They are null in ``rows``."""
 
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool

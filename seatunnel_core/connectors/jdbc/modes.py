@@ -88,7 +88,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 
 def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, schema: TableSchema) -> None:
-    """Raise ``SinkError`` if whole rows cannot be matched in a table, or by its server."""
+    """Raise ``SinkError`` if a table or its server does not support matching whole rows."""
     require_windows(dialect.address, "match_whole_rows requires MySQL 8")
     keys = [*([table.primary_key] if table.primary_key else []), *table.unique_keys]
     require_matchable(target.named, schema, table.columns, target.names, keys)

@@ -77,7 +77,7 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Fingerprint of the columns and the key. With masks or a filter, their fingerprint follows a hyphen."""
+        """Fingerprint of the columns and the key, followed by a hyphen and that of masks and filter, if any."""
         return f"{self.columns}-{_masks_of(self.masks)}" if self.masks else self.columns
 
     @cached_property

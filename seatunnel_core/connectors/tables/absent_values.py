@@ -129,7 +129,7 @@ class AbsentValues:
     # -- filling in -------------------------------------------------------------------------------------------------
 
     def slices(self) -> Iterator[str]:
-        """Yield, in order, FROM items that together contain all staged rows; absent values are filled in.
+        """Yield FROM items that together contain all staged rows in order; absent values are filled in.
 
         The caller moves the rows of each slice before it requests the next. There is one slice, unless an update
         changes the key of a row that the same unit has written.

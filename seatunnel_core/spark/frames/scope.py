@@ -68,7 +68,7 @@ _CLAUSES = {
 _NO_INPUT = "a result that is not derived from the input's rows"
 
 _PLAIN_PYTHON = (100, 101)
-"""Spark's numbers for Python functions that receive the values of one row. All others receive batches or groups."""
+"""Spark's numbers for Python functions that receive the values of one row. Others receive batches or groups."""
 
 
 @frozen
@@ -243,7 +243,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the class name of a node; for Spark's classes, without the package. Only these are in the lists."""
+    """Return the class name of a node, without the package if it is Spark's. The lists contain only Spark's classes."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 
