@@ -112,7 +112,7 @@ class ConsoleWriter(SinkWriter):
 
 
 def _with_unknown(batch: Batch, shown: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yield the displayed values of each column, with ``…`` for absent values."""
+    """Yield the displayed values of each column; an absent value is displayed as ``…``."""
     for name, values in zip(batch.rows.schema.names, shown, strict=True):
         mask = batch.absent.get(name)
         yield (

@@ -191,7 +191,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Create the target by writing an empty DataFrame in the configured ``mode``, so that Spark reports errors."""
+        """Create the target by writing an empty DataFrame in the configured ``mode``. Spark then reports errors."""
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])

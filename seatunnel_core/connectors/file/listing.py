@@ -18,7 +18,7 @@ from seatunnel_core.quantity import pick
 
 @frozen(kw_only=True)
 class Listing:
-    """Listing of a folder, with filters. Opens no file."""
+    """Listing of a folder, with filters. It does not open files."""
 
     path: str
     recursive: bool = True

@@ -150,7 +150,7 @@ def has_wildcards(path: str) -> bool:
 def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
     """Return the patterns to which a path expands; empty for a path without wildcards.
 
-    Wildcards in ``top`` are literal. With ``recursive``, files in deeper folders match, too.
+    Wildcards in ``top`` are literal. If ``recursive`` is true, files in deeper folders also match.
     """
     written = list(dict.fromkeys(_without_braces(path)))
     if written == [path] and not _MAGIC.search(path, len(top)):

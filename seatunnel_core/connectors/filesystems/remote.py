@@ -22,7 +22,7 @@ AHEAD_BYTES = 8 << 20
 
 
 class RemoteFileSystem(FileSystem):
-    """A file system with the address of a server at the start of all paths."""
+    """A file system in which all paths start with the address of a server."""
 
     schemes: tuple[str, ...] = ()
     """Alternative prefixes of ``top``, such as ``s3a://bucket``."""

@@ -36,7 +36,7 @@ def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str
 
 
 def settings(options: Options, keys: Mapping[Option[Any], str]) -> dict[str, str]:
-    """Return the options that are set, with the client's keys."""
+    """Return the values of the options that are set, under the client's keys."""
     return {key: str(options[option]) for option, key in keys.items() if options[option]}
 
 

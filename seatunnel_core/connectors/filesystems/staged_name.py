@@ -43,7 +43,7 @@ def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Match the unit of a job that staged a file, after the job ID; return ``None`` for other files."""
+    """Match the part of a staged file's name after the job ID, which identifies the unit; ``None`` for other files."""
     return OWNER.search(name, name.find(job_id) + 1)
 
 

@@ -88,5 +88,5 @@ def may_pass(error: BaseException) -> bool:
 
 
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return table properties for a single commit attempt; before a retry, the sink checks for newer engines."""
+    """Return table properties that disable pyiceberg's retries; before a retry, the sink checks for newer engines."""
     return {**properties, "commit.retry.num-retries": "0"}

@@ -16,7 +16,7 @@ any timestamp, with any zone           ``timestamp``, ``timestamptz``
 ``map``, ``struct``                    ``map``, ``struct``
 ====================================== =============================================
 
-Tables store timestamps and times in microseconds; a more precise value is an error of its row.
+Tables store timestamps and times in microseconds; a row with a more precise value is rejected.
 """
 
 from collections.abc import Callable

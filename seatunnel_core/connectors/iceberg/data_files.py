@@ -276,7 +276,7 @@ def _may_name(deleting: "DataFile", path: str) -> bool:
 
 
 def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Combine batches until they have about as many rows as the deleted keys."""
+    """Combine batches until they contain about as many rows as there are deleted keys."""
     least = min(max((deleted.num_rows for deleted in keys), default=0), _MOST_TOGETHER)
     held: list[pa.RecordBatch] = []
     for rows in batches:

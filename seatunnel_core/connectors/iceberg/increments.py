@@ -1,7 +1,7 @@
 """Incremental reads of a table: the snapshots after the last one of the previous job.
 
 The first job reads the whole table. Each later job reads the files that snapshots have added since. A snapshot that
-changes or removes rows is rejected, because the change would be missed.
+changes or removes rows is rejected, because an increment contains only added rows.
 """
 
 from collections.abc import Mapping, Sequence

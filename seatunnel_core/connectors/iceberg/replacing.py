@@ -42,7 +42,7 @@ class Replacing:
     """The branch of one table of a sink."""
 
     target: TargetTable
-    """The table, with the branch as its target."""
+    """The table. Its rows are committed to the branch."""
 
     partitions: tuple[str, ...]
     """Columns that select the rows to replace: rows with the values of a new row; if empty, all rows."""

@@ -34,7 +34,7 @@ _KEPT = 512
 
 @frozen(kw_only=True)
 class StagingTable:
-    """Data about a table that a task needs, so that it does not access the catalog."""
+    """Data about a table for a task, which therefore does not access the catalog."""
 
     id: TableId
     uuid: str
@@ -219,7 +219,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 @lru_cache(_KEPT)
 def arrow_columns(schema: str) -> pa.Schema:
-    """Return the columns with Iceberg's field IDs, which identify the columns in data files."""
+    """Return the table's columns with their Iceberg field IDs, which identify the columns in data files."""
     from pyiceberg.schema import Schema
 
     return Schema.model_validate_json(schema).as_arrow()

@@ -1,4 +1,4 @@
-"""The database in the option ``url``, and the login."""
+"""Address of a database, from the option ``url``, and the login."""
 
 from collections.abc import Callable, Mapping
 

@@ -60,7 +60,7 @@ def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) 
 
 
 def tried(dialect: Dialect, connection: Any, statement: Statement, schema: TableSchema) -> Target:
-    """Run EXPLAIN for the user's statement on an empty staging table, and return the target for the statement."""
+    """Run EXPLAIN for the user's statement with an empty staging table, and return the statement's target."""
     target_of_statement(dialect, statement, schema)
     places = dialect.place_types(connection, statement.asked())
     target = target_of_statement(dialect, statement, schema, places)

@@ -86,7 +86,7 @@ class Pool:
         self.give_back(lent)
 
     def take(self, kind: str) -> Lent:
-        """Take a connection until ``give_back`` or ``discard``; raise ``ConnectorError`` after ``WAIT_S`` seconds."""
+        """Take a connection until ``give_back`` or ``discard`` is called; raise ``ConnectorError`` after ``WAIT_S``."""
         holder = _this_holder()
         while True:
             found = self._next(kind, holder)
@@ -104,7 +104,7 @@ class Pool:
             return evolve(found, holder=holder)
 
     def keep(self, kind: str) -> Any:
-        """Open a connection that stays open until ``let_go``.
+        """Open a connection that stays open until ``let_go`` is called.
 
         It counts towards the pool size, but at least one place remains for ``take``.
         """

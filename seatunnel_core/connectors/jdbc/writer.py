@@ -364,7 +364,7 @@ def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.Data
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """Return the part of a committable's body that does not follow from the staging table and the options."""
+    """Return the values of a committable's body that cannot be derived from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
     more = {**({"absent": True} if table.marks else {}), **({"whole": True} if target.whole else {})}

@@ -40,7 +40,7 @@ class Fitting:
     def cast(
         self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled
     ) -> pa.Array:
-        """Cast values with ``convert``, or raise ``RowError`` if it raises ``pa.ArrowException`` for a value."""
+        """Cast values with ``convert``; raise ``RowError`` for a value for which this raises ``pa.ArrowException``."""
         if values.type == kind:
             return values
         try:

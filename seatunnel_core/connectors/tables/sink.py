@@ -76,7 +76,7 @@ class TableSink(AddingSink, SupportsSaveMode):
         self.driver.save_mode_due = False
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Record that the save mode is due. ``create_tables`` applies it, because tables are known only there."""
+        """Record that the save mode is due. ``create_tables`` applies it, because the tables are not known earlier."""
         self.driver.save_mode_due, self.driver.treated = True, set()
 
     def require_creatable(self, named: str, who: str = "") -> None:

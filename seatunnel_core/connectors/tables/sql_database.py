@@ -67,7 +67,7 @@ class SqlDatabase(TableDatabase):
     """
 
     types: ClassVar[Mapping[pa.DataType, str]]
-    """Declared type for each Arrow type that the database supports, at least for strings and integers."""
+    """Declared type for each Arrow type that the database supports. Strings and integers must be supported."""
 
     @property
     @abstractmethod

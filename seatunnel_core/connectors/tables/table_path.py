@@ -11,7 +11,7 @@ _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`][^.]*?))\s*(
 def parts_of(written: str) -> tuple[str, ...]:
     """Split the path of a table into names; raise ``ValueError`` if a name or a closing quote is missing.
 
-    A name in double quotes or backticks may contain dots. Quotes have no other effect.
+    A name in double quotes or backticks may contain dots. Quotes have no other meaning.
     """
     parts, at = [], 0
     while at < len(written):

@@ -56,7 +56,7 @@ class Form:
 
 @frozen(kw_only=True)
 class Forms:
-    """Date and time formats, as Java patterns; ``None`` for the file format's default."""
+    """Date and time formats, which are Java patterns; ``None`` for the default of the file format."""
 
     date_format: str | None = None
     datetime_format: str | None = None

@@ -58,7 +58,7 @@ class SheetFile:
 
 
 def number(value: float, shown: int = 0) -> str:
-    """Return a cell with a finite number, with all its digits."""
+    """Return a cell that contains a finite number with all its digits."""
     return f'<c s="{shown}"><v>{value!r}</v></c>' if shown else f"<c><v>{value!r}</v></c>"
 
 

@@ -44,7 +44,7 @@ Asking = Callable[[str], Sequence[Sequence[Any]]]
 
 
 class Dialect(TableDatabase):
-    """A kind of database at an address. Picklable.
+    """A database at an address, with the behaviour of its kind. Picklable.
 
     Call the methods under "writing" only if ``not_written`` is empty.
     """
@@ -112,7 +112,7 @@ class Dialect(TableDatabase):
         return True
 
     def cursor(self, connection: Any) -> Any:
-        """Return the driver's cursor of an SQLAlchemy connection, in a transaction that SQLAlchemy has begun."""
+        """Begin a transaction of an SQLAlchemy connection, if none is active, and return the driver's cursor."""
         if not connection.in_transaction():
             connection.begin()
         return connection.connection.cursor()
@@ -215,7 +215,7 @@ class Dialect(TableDatabase):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return a CREATE TABLE statement that keeps an existing table; raise ``TypeError`` for a missing type."""
+        """Return a CREATE TABLE statement that keeps an existing table; raise ``TypeError`` for an unsupported type."""
         lines = []
         for column in columns:
             is_key = column.name in primary_key

@@ -11,7 +11,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]
-"""Description of a staging table in a committable; ``root`` is the path of the parent table."""
+"""Description of a staging table in a committable. Its entry ``root`` is the path of the parent table."""
 
 _ID_CHARACTERS = 24
 
