@@ -44,7 +44,7 @@ else:  # hidden from type checkers, which would accept any misspelt name
         """Return a class of ``seatunnel_storage_api.state``: a name in ``__all__`` that is not imported above.
 
         Raises:
-            AttributeError: The package has no such name.
+            AttributeError: The package does not define this name.
         """
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

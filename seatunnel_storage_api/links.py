@@ -9,7 +9,7 @@ import os
 import stat
 
 _MOST_LINKS = 40
-"""Maximum number of links in one path, as in Linux."""
+"""Maximum number of links in one path, which is also the limit of Linux."""
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 

@@ -55,8 +55,8 @@ def fetched(key: str, reference: str) -> str:
         reference: ``secret://STORE/NAME``, followed by ``#KEY`` for a member of a secret that is a JSON object.
 
     Raises:
-        StorageConfigurationError: The store is not installed or cannot be queried, or has no such secret. The message
-            contains the key and the reference, never a secret.
+        StorageConfigurationError: The store is not installed or cannot be queried, or does not contain the secret. The
+            message contains the key and the reference, never a secret.
     """
     with _lock:
         moment, known = _kept.get(reference, (0.0, ""))

@@ -1,4 +1,4 @@
-"""Optional capabilities of a sink or a source, as one protocol each.
+"""Optional capabilities of a sink or a source, each defined by a protocol.
 
 A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the options of a
 sink rule out a capability that its class implements, the sink lists it in ``Sink.disabled_capabilities``.

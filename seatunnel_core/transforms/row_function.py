@@ -1,4 +1,4 @@
-"""Functions of one row as transforms of Python jobs: ``@st.transform``."""
+"""Transforms of Python jobs that apply a function to each row: ``@st.transform``."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Database in the key ``url``, and its login."""
+"""Address and login of the database in the key ``url``."""
 
 from collections.abc import Mapping
 

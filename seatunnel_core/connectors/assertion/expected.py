@@ -7,7 +7,7 @@ import pyarrow as pa
 from seatunnel_core.rows.types import LARGEST_DIMENSION, VECTORS, arrow_type, type_name, vector_name
 
 _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
-"""Placeholder for the dimension of expected vectors that are declared without one."""
+"""Placeholder for the dimension of expected vectors that are declared without a dimension."""
 
 
 def expected_type(declaration: Any) -> pa.DataType:

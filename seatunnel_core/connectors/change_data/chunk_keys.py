@@ -31,7 +31,7 @@ def intervals_of(
 ) -> npt.NDArray[np.int64]:
     """Return for each key the number of bounds that are less than or equal to it, which is the index of its chunk.
 
-    Integers are compared locally, and all other keys by the database, as in the SELECT of a chunk.
+    Integers are compared locally. The database compares all other keys, as it does for the SELECT of a chunk.
 
     Args:
         dialect: The database.

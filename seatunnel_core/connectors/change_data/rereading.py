@@ -193,7 +193,7 @@ class RereadChunks:
         return taken, reread.planned(len(taken), start)
 
     def progress(self, rereads: Rereads, captured: int) -> SnapshotProgress:
-        """Return the progress of the tables, like that of a snapshot; ``captured`` is the number of captured tables."""
+        """Return the progress of the tables as a snapshot progress; ``captured`` is the number of captured tables."""
         listed = tuple(map(self._progress_of, rereads))[:MOST_TABLES]
         return SnapshotProgress(
             tables=captured,

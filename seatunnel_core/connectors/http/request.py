@@ -33,7 +33,7 @@ class Request:
     """True if ``params`` are sent both as a form and in the URL."""
 
     hides_path: bool = False
-    """True if the path of the URL is secret, as in webhooks."""
+    """True if the path of the URL is secret, for example for a webhook."""
 
     @property
     def shown(self) -> str:
@@ -45,7 +45,7 @@ class Request:
         return f"{parts.scheme}://{self.address}{path}"
 
     def header_secrets(self) -> set[str]:
-        """Return parts of headers that may be secrets: whole values, and their last words, as after ``Bearer``."""
+        """Return parts of headers that may be secrets: whole values, and their last words (after ``Bearer``)."""
         values = [value for name, value in self.headers.items() if name.lower() not in _PUBLIC_HEADERS]
         found = {*values, *(value.rpartition(" ")[2] for value in values)}
         return {each for each in found if len(each) >= SHORTEST_SECRET}

@@ -32,7 +32,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
 
 @cache
 def retry_kind() -> "type[Retry]":
-    """Return a urllib3 retry class that uses the delay of ``seconds_of``, or urllib3's delay without a header."""
+    """Return a urllib3 retry class that uses the delay of ``seconds_of``; urllib3's delay if there is no header."""
     from urllib3.util import Retry
 
     class _Retry(Retry):

@@ -256,7 +256,7 @@ class ServiceSink(HttpSink):
     """Response fields that may contain the code; 0 means success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
-    """Codes for too many requests."""
+    """Codes in responses that mean too many requests."""
 
     def _array_rows(self, options: Options) -> int:
         return 0

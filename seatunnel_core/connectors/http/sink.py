@@ -168,7 +168,7 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of each row, converted by ``text``. Raise RowError if it raises ValueError."""
+    """Yield the values of each row, converted by ``text``. Raise RowError if ``text`` raises ValueError."""
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
         try:

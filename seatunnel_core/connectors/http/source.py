@@ -241,7 +241,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._asked_from = self._asked_increments().asked_from(window.after)
 
     def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in the window; all rows without a window."""
+        """Yield the rows in the window; all rows if there is no window."""
         if not isinstance(self._increments, RowIncrements) or self._window is None:
             yield from pages
             return

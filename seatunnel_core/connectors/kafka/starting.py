@@ -178,7 +178,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """Return the group's offsets. For partitions without one, ``auto.offset.reset`` determines the offset."""
+        """Return the group's offsets. If a partition has none, ``auto.offset.reset`` determines its offset."""
         committed = self.cluster.committed(self.group, places)
         found = {place: offset for place, (offset, _) in committed.items()}
         ids = topic_ids(self.cluster, (topic for topic, _ in found))

@@ -28,7 +28,7 @@ class Tables(Protocol):
         """
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
-        """Return True if a statement may have changed rows of a captured table that are not in the log."""
+        """Return True if a statement may have changed rows of a captured table without logging them."""
 
     def concerned_by(self, statement: QueryEvent) -> bool:
         """Return True if a DDL statement must end a batch and be returned with it."""

@@ -39,14 +39,14 @@ _ADDRESSES: Mapping[str, Callable[[bytes], str]] = {
     "inet6": addresses.inet6_text,
     "uuid": addresses.uuid_text,
 }
-"""Formatters by declared type for MariaDB types that are bytes in the log."""
+"""Formatters for MariaDB types that are bytes in the log, keyed by declared type."""
 
 _REMEDY = "run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or declare the columns"
 
 
 @frozen(kw_only=True)
 class ValueRules:
-    """Settings for the representation of values, as in the ``Jdbc`` source with the same options."""
+    """Settings for the representation of values, equal to the options of the ``Jdbc`` source."""
 
     zone: str = field(default="UTC")
     """Session time zone of TIMESTAMP values: a name or an offset such as ``+05:30``."""

@@ -76,7 +76,7 @@ class QueryEvent:
 
 
 _SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8}
-"""Sizes of status variables by code, in bytes."""
+"""Sizes of status variables in bytes, keyed by code."""
 
 _CATALOG, _CHARSET, _TIME_ZONE, _CATALOG_WITHOUT_NUL, _INVOKER, _DATABASES = 2, 4, 5, 6, 11, 12
 _ALTER_PHASE = 130
@@ -164,7 +164,7 @@ class XaId:
     branch: bytes
 
     def __str__(self) -> str:
-        """Format the identifier as in an XA COMMIT statement."""
+        """Format the identifier in the syntax of an XA COMMIT statement."""
         return f"X'{self.global_part.hex()}',X'{self.branch.hex()}',{self.format}"
 
 

@@ -24,7 +24,7 @@ class StatementKind(enum.Enum):
     XA_COMMIT = "xa commit"
     XA_ROLLBACK = "xa rollback"
     ROWS = "rows"
-    """Statement that changes rows which are not in the log."""
+    """Statement that changes rows without logging them."""
 
     DEFINITION = "definition"
     """DDL statement, which changes tables, databases, users or other objects. It may also add or remove rows: TRUNCATE,

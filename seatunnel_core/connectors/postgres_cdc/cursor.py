@@ -102,7 +102,7 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks, starting with the first one without a mark, in plan order. Later ones may already have been read.
+    """Planned chunks in order, starting with the first chunk that has no mark. Later ones may already have been read.
     """
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)

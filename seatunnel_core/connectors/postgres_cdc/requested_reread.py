@@ -69,7 +69,7 @@ def requested(
 
 
 def partially_logged(connection: Any, table: TableName) -> Sequence[str]:
-    """Return the names of the table and its partitions, if their log may omit unchanged values of updated rows.
+    """Return the names of the table and partitions for which the log may omit unchanged values of updated rows.
 
     Large values that are added later are logged together with their row.
     """

@@ -1,4 +1,4 @@
-"""Types of logged columns, as in the ``Jdbc`` source."""
+"""Types of logged columns, the same as in the ``Jdbc`` source."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

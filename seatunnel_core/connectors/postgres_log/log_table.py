@@ -28,7 +28,7 @@ class LogColumn:
     """True if the column belongs to the replica identity and is therefore contained in old rows."""
 
     arrow: pa.DataType
-    """Arrow type, as in the ``Jdbc`` source."""
+    """Arrow type, which the ``Jdbc`` source also uses."""
 
     convert: Convert = field(repr=False, eq=False)
     selected: bool = True
@@ -59,7 +59,7 @@ class LogTable:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the replica identity: by default those of the primary key, with FULL all columns."""
+        """Columns of the replica identity: by default the columns of the primary key; with FULL, all columns."""
         return tuple(column.name for column in self.columns if column.in_identity)
 
     def __str__(self) -> str:

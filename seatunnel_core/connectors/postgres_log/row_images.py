@@ -90,7 +90,7 @@ class RowImages:
 
 @frozen(eq=False)
 class _Tuples:
-    """One tuple of each message, by column."""
+    """One tuple of each message, split into columns."""
 
     states: list[Bytes]
     begins: list[Numbers]

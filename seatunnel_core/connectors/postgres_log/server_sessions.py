@@ -18,7 +18,7 @@ SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, ''
    AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
  ORDER BY pg_catalog.age(l.transactionid) DESC
 """
-"""Query for open transactions by their locks: each transaction with an ID holds a lock on it that all users can see."""
+"""Query for open transactions by their locks: each transaction with an ID locks this ID, which all users can see."""
 
 _SHOWN = 3
 _DENIED = "42501"

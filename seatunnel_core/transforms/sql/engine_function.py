@@ -49,8 +49,8 @@ class EngineFunctions:
     ) -> Value:
         """Compile a call of a function; a call with constant arguments is computed immediately.
 
-        ``what`` is its name and position, for messages; ``secret`` omits the values from messages. ``fails`` is True if
-        it raises one of ``BAD_VALUES`` for some values.
+        ``what`` is the name and position of the function, for messages; ``secret`` omits the values from messages.
+        ``fails`` is True if the function raises one of ``BAD_VALUES`` for some values.
         """
         bound = [each.constant for each in args]
         if all(each is not None for each in bound):

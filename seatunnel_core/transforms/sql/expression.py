@@ -99,7 +99,7 @@ class Expressions:
         return int(names[0] not in self.columns.names or names[1] in self.columns.names)
 
     def part(self, value: Value, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
-        """Compile the part of a value at a path of names."""
+        """Compile access to the part of a value at a path of names."""
         for name in path:
             value = nested.part(self.functions, value, constant(pa.scalar(name.name)), _what(node))
         return value
@@ -177,7 +177,7 @@ def _arithmetic(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
-    """Compile ``d + INTERVAL '1' DAY``, as DATEADD."""
+    """Compile ``d + INTERVAL '1' DAY`` like a call of DATEADD."""
     interval = node.expression
     if sign not in "+-" or interval.this is None or interval.unit is None:
         raise SqlError(f"Sql: {place(node)}: {shown(node)}: an interval can only be added to or subtracted from a date")
@@ -188,7 +188,7 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
 
 
 def _joined(own: Expressions, node: exp.Expression) -> Value:
-    """Compile ``||`` as CONCAT: null is treated as an empty string."""
+    """Compile ``||`` like CONCAT: null is treated as an empty string."""
     return own.call("CONCAT", node, [own.value(each) for each in (node.this, node.expression)])
 
 

@@ -65,7 +65,7 @@ _COLLATIONS: Mapping[str, tuple[int | tuple[int, int], ...]] = {
     "utf8mb3": (33, 76, 83, (192, 215), 223, (576, 578), (2048, 2303)),
     "utf8mb4": (45, 46, (224, 247), (255, 323), (608, 610), (2304, 2559)),
 }
-"""Collation IDs and ranges of IDs by character set."""
+"""Collation IDs and ranges of IDs, keyed by character set."""
 
 _WIDE = {"ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}
 _UTF8 = ("utf8", "utf8mb3", "utf8mb4")

@@ -27,7 +27,7 @@ _SMALL, _LARGE = struct.Struct("<HH"), struct.Struct("<II")
 _KEY_SMALL, _KEY_LARGE = struct.Struct("<HH"), struct.Struct("<IH")
 
 MOST_DEPTH = 100
-"""Maximum depth of a document, as in MySQL."""
+"""Maximum depth of a document, which is also MySQL's limit."""
 
 
 class Builder:

@@ -1,4 +1,4 @@
-"""Formatting of doubles as in MySQL's JSON documents."""
+"""Formatting of doubles in the style of MySQL's JSON documents."""
 
 _MOST_POINT = 15
 """Maximum number of digits before the decimal point, and of zeros after it, in numbers without an exponent."""

@@ -1,1 +1,1 @@
-"""Functions of the dialect by category. ``catalog`` imports all of them."""
+"""Functions of the dialect, grouped by category. ``catalog`` imports all of them."""

@@ -31,7 +31,7 @@ def ifnull(call: Call) -> Value:
 
 
 def _first_known(call: Call) -> Value:
-    """Compile the first non-null value, converted to the type of the first argument; losing digits is an error."""
+    """Compile a call that returns the first non-null value in the first argument's type; losing digits is an error."""
     kind = next((each.type for each in call.args if each.type != NULL), NULL)
     values = [exactly(call.functions, each, kind, call.what) for each in call.args]
     if len(values) == 1:

@@ -57,10 +57,10 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
-    """Compile a function of strings; ``stays`` is True if it is deterministic. Messages do not contain the values.
+    """Compile a call with string arguments; ``stays`` is True for a deterministic function.
 
-    If the argument with the index ``text`` is null, so is the result. A null key or initialization
-    vector is an error, because the string would be lost.
+    Messages do not contain the values. If the argument with the index ``text`` is null, so is the result. A null key
+    or initialization vector is an error, because the string would be lost.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:
@@ -83,7 +83,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
 
 
 def _des(key: str) -> Any:
-    """Return the DES cipher, as Triple DES with three equal keys."""
+    """Return the DES cipher: Triple DES with three equal keys."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 

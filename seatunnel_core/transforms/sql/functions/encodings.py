@@ -34,7 +34,7 @@ def from_base64(call: Call) -> Value:
 
 @function("MD5")
 def md5(call: Call) -> Value:
-    """Compile MD5, as 32 hexadecimal digits."""
+    """Compile MD5, which returns 32 hexadecimal digits."""
 
     def digest(value: bytes) -> str:
         return hashlib.md5(value, usedforsecurity=False).hexdigest()

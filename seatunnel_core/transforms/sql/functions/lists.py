@@ -1,4 +1,4 @@
-"""Functions of arrays, maps and vectors, and LATERAL VIEW EXPLODE."""
+"""Functions for arrays, maps and vectors, and LATERAL VIEW EXPLODE."""
 
 import math
 from collections.abc import Callable

@@ -175,7 +175,7 @@ def _zone(call: Call, name: str) -> dt.tzinfo:
 
 @function("TO_CHAR", most=2)
 def to_char(call: Call) -> Value:
-    """Compile TO_CHAR: timestamps in Java's or Oracle's format, numbers in Oracle's; without a format, as by CAST."""
+    """Compile TO_CHAR: timestamps in Java's or Oracle's format, numbers in Oracle's; without a format, a CAST."""
     if len(call.args) == 1:
         return call.text(0)
     text = call.known(1, "a format")

@@ -1,4 +1,4 @@
-"""Functions of dates, times and timestamps; timestamps with time zone are computed in UTC."""
+"""Functions for dates, times and timestamps; timestamps with time zone are computed in UTC."""
 
 import datetime as dt
 from collections.abc import Callable

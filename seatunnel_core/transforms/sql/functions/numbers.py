@@ -1,4 +1,4 @@
-"""Functions of numbers."""
+"""Functions for numbers."""
 
 import decimal
 import math
@@ -140,7 +140,7 @@ function("TRUNC", "TRUNCATE", most=2)(lambda call: _rounded(call, "towards_zero"
 
 
 def _whole(call: Call, mode: str) -> Value:
-    """Compile a rounding to an int; an overflow is an error."""
+    """Compile a call that rounds to an int; an overflow is an error."""
 
     def run(numbers: Any) -> Any:
         try:
@@ -159,7 +159,7 @@ def _whole(call: Call, mode: str) -> Value:
 
 
 def _rounded(call: Call, mode: str) -> Value:
-    """Compile a rounding; with a constant ``places``, decimal digits that would always be 0 are dropped."""
+    """Compile a call that rounds; with a constant ``places``, decimal digits that would always be 0 are dropped."""
     number = call.number(0)
     if number.type == NULL:
         return nothing()

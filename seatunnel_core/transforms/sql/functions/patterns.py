@@ -1,4 +1,4 @@
-"""Functions of regular expressions, run by RE2 if it supports the pattern, otherwise by Python."""
+"""Functions with regular expressions, which RE2 evaluates if it supports the pattern, otherwise Python."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def _number(call: Call, at: int, default: int) -> Value:
 
 
 def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tuple[Value, ...]) -> Value:
-    """Compile a function of a pattern; a constant pattern is compiled once."""
+    """Compile a call with a pattern argument; a constant pattern is compiled once."""
     flags = _flags(call, flags_at)
     pattern = call.text(1)
     if pattern.constant is not None and pattern.constant.is_valid:

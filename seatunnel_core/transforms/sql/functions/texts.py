@@ -1,4 +1,4 @@
-"""Functions of strings and bytes; characters are Unicode code points."""
+"""Functions for strings and bytes; characters are Unicode code points."""
 
 from collections.abc import Callable
 from typing import Any
