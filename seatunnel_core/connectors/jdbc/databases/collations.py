@@ -75,7 +75,7 @@ def report_merged(
 
 
 def _counts(dialect: "Dialect", table: str, staging: str, keys: Sequence[str]) -> str:
-    """Return a SELECT that counts the staged keys that equal another staged key, and those that equal a key in the table."""
+    """Return a SELECT that counts staged keys equal to another staged key, and those equal to a key in the table."""
     quoted = [dialect.quoted(name) for name in keys]
     listed = ", ".join(quoted)
     exact = ", ".join(f"CAST({name} AS BINARY) AS k{number}" for number, name in enumerate(quoted))
