@@ -50,7 +50,7 @@ def _log_level(text: str) -> str:
 def _jvm_option(text: str) -> str:
     key, equals, value = text.partition("=")
     if key != "JvmOption" or not equals:
-        raise argparse.ArgumentTypeError(f'expected -DJvmOption="…", as in -DJvmOption="-Xmx4G", not -D{text}')
+        raise argparse.ArgumentTypeError(f'expected -DJvmOption="…", for example -DJvmOption="-Xmx4G", not -D{text}')
     return value.strip()
 
 
@@ -115,7 +115,7 @@ class RunArguments(Command):
 
     @property
     def log_level(self) -> str:
-        """Log level: by default ``WARNING``, or ``INFO`` for JSON, which also reports the progress."""
+        """Log level; by default ``WARNING``, or ``INFO`` for JSON output, which then also reports the progress."""
         return self.given_log_level or ("INFO" if self.log_format == "json" else "WARNING")
 
 

@@ -144,7 +144,7 @@ class JobSurvey:
 
     @property
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Checkpoints of all pipelines, sorted by pipeline, epoch and id."""
+        """Checkpoints of all pipelines, sorted by pipeline, epoch and ID."""
         return tuple(info for pipeline in self.pipelines.values() for info in pipeline.listing.checkpoints)
 
     @property

@@ -24,7 +24,7 @@ from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
 Read = Callable[[Variables, Problems], Block]
-"""Parser of a job file: ``file.load`` or ``file.parse`` with the first arguments bound."""
+"""Function that parses a job file: ``file.load`` or ``file.parse`` with the first arguments bound."""
 
 Left = Callable[[str, Scalar, str], None]
 """Callback that receives the key, the value and the reason for each option that is left unchanged."""

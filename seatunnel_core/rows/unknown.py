@@ -1,4 +1,4 @@
-"""Columns without values: all inspected rows have null, an empty list or an empty object in them.
+"""Columns for which all inspected rows have null, an empty list or an empty object.
 
 The type of such a column is unknown. In new targets it is ``string``, and the field metadata contains a mark. For an
 existing table, ``resolved`` applies the type of the table. A run without values in a column therefore does not widen
@@ -33,7 +33,7 @@ def is_unknown(column: pa.Field) -> bool:
 
 
 def has_no_value(column: pa.Field) -> bool:
-    """Return True if the type of a column, or of all its elements or fields, is unknown for lack of values."""
+    """Return True if the type of a column, or of all its elements or fields, is unknown because there are no values."""
     if _is_list(column.type):
         return has_no_value(column.type.value_field)
     if of.is_struct(column.type):

@@ -65,8 +65,8 @@ class Acknowledgements:
     def published(self, checkpoint_id: int) -> None:
         """Report to the sources that all rows of a checkpoint are published.
 
-        If another thread is already reporting, it also reports this checkpoint. Failures are only logged, because later
-        reads do not depend on the report.
+        If another thread is already reporting, that thread also reports this checkpoint. Failures are only logged,
+        because later reads do not depend on the report.
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)

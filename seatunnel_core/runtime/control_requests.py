@@ -29,7 +29,7 @@ class Shown(Protocol):
         """Return the job's metrics."""
 
     def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return metrics over time, of one pipeline, or of the whole job for 0."""
+        """Return metrics over time of a pipeline, or of the whole job if ``pipeline`` is 0."""
 
     def stop(self) -> None:
         """Stop the job after a final checkpoint."""

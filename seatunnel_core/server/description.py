@@ -1,4 +1,4 @@
-"""Description of a job, parsed without its plugins: options, and the graph in the format of SeaTunnel's REST."""
+"""Description of a job, parsed without its plugins: options, and the graph in the format of SeaTunnel's REST API."""
 
 import json
 from collections.abc import Iterable, Mapping

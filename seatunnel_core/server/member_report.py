@@ -13,10 +13,10 @@ class HostReport(Stored):
     """An existing worker process of a member."""
 
     name: str
-    """Name of the process: ``SHARED``, or for a dedicated process the id of its job."""
+    """Name of the process: ``SHARED``, or for a dedicated process the ID of its job."""
 
     boot: str
-    """Unique id among processes of the same name."""
+    """ID that is unique among processes of the same name."""
 
     status: HostStatus | None
     """Last status of the process; ``None`` while it is starting or does not respond."""

@@ -1,4 +1,4 @@
-"""Threads of this process, in the format of SeaTunnel's REST."""
+"""Threads of this process, in the format of SeaTunnel's REST API."""
 
 import sys
 import threading

@@ -116,7 +116,7 @@ class BatchChoice:
         return self._slots + 1 if most >= self._slots and self._backend.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[OperatorChain, int]) -> tuple[int, int]:
-        """Return the number of tasks for these units, at most one per slot: now, and if no other tasks were running."""
+        """Return two task counts for these units, at most one task per slot: now, and if no other task were running."""
         now = later = 0
         seen = set[OperatorChain]()
         for chain in (unit.load.chain for unit in eligible):

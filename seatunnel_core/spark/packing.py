@@ -1,4 +1,4 @@
-"""Packing of work units into task batches: pure, no Spark and no clock (R15, `docs/design/decisions/task-batches.md`).
+"""Packing of work units into task batches, as pure functions (R15, `docs/design/decisions/task-batches.md`).
 
 A Spark job costs about 15 ms and a small unit less than 1 ms; between two tasks a slot waits 50 to 90 ms for the disk
 and the JVM. So units are packed into batches of about a second, and one task runs a batch in sequence. The waiting

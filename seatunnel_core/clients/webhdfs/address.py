@@ -108,6 +108,6 @@ def _parsed(authority: str) -> tuple[str, int | None]:
     if match is None or int(match[2] or 1) not in range(1, 2**16):
         raise StorageConfigurationError(
             f"{authority!r} is not the address of a NameNode. Use host or host:port in {DEFAULT_FS} and "
-            f'{HTTP_ADDRESS}; several are separated by ";"'
+            f'{HTTP_ADDRESS}; separate several addresses with ";"'
         )
     return match[1], int(match[2]) if match[2] else None

@@ -49,10 +49,10 @@ class HostProcess:
     _spark: Callable[[], Sequence[str]] = field(default=list, kw_only=True)
     _clock: Callable[[], float] = field(default=time.monotonic, kw_only=True)
     boot: str = field(default="", init=False)
-    """Unique id of this process among processes of the same name."""
+    """ID of this process, unique among processes of the same name."""
 
     pid: int = field(default=0, init=False)
-    """Process id; 0 while there is no process."""
+    """Process ID; 0 while there is no process."""
 
     term: int = field(default=0, init=False)
     """Highest term known to the process when it was adopted."""

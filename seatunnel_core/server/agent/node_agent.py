@@ -79,7 +79,7 @@ class NodeAgent:
         return []
 
     def host_pids(self) -> tuple[int, ...]:
-        """Return the process ids of the worker processes of this member."""
+        """Return the process IDs of the worker processes of this member."""
         return ()
 
     def report(self) -> MemberReport | None:

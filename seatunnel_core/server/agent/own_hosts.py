@@ -106,7 +106,7 @@ class OwnHosts:
         return tuple(dict.fromkeys((SHARED, *self._hosts)))
 
     def pids(self) -> tuple[int, ...]:
-        """Return the process ids of the worker processes."""
+        """Return the process IDs of the worker processes."""
         return tuple(host.process.pid for host in self._hosts.values() if host.process.pid)
 
     def shared(self) -> HostStatus | None:

@@ -1,4 +1,4 @@
-"""Options of a plugin, in the format of SeaTunnel's REST."""
+"""Options of a plugin, in the format of SeaTunnel's REST API."""
 
 from typing import Any
 

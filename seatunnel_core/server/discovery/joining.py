@@ -49,7 +49,7 @@ class Introduction(Stored):
     address: str
     role: str
     boot: str
-    """Unique id of the process, by which a node recognizes itself under another address."""
+    """Unique ID of the process. A node recognizes itself by this ID under another address."""
 
     signed: bool
     """True if the member has a secret."""

@@ -20,7 +20,7 @@ FRESH_S = 1.0
 """Maximum age of returned metrics, in seconds."""
 
 Read = Callable[[], tuple[int, Sequence[Figure]]]
-"""Function that returns the JVM's process id and metrics; raises ``PlatformError`` or ``OSError`` if unavailable."""
+"""Function that returns the JVM's process ID and metrics; raises ``PlatformError`` or ``OSError`` if unavailable."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""One log file per job in a process that runs many jobs, selected by the job id of each record."""
+"""One log file per job in a process that runs many jobs, selected by the job ID of each record."""
 
 import logging
 import re

@@ -108,7 +108,7 @@ class HostStatus(Stored):
 
     jobs: tuple[HostedJob, ...]
     application: str = ""
-    """Application id at the Spark master; empty for embedded Spark."""
+    """Application ID at the Spark master; empty for embedded Spark."""
 
     executors: int = 0
     """Number of executors on the Spark cluster."""

@@ -39,7 +39,7 @@ class SparkStanding:
     """Number of executors on a cluster."""
 
     application: str = ""
-    """Application id at the Spark master."""
+    """Application ID at the Spark master."""
 
 
 def host_settings(

@@ -53,7 +53,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Process id; 0 if there is no process."""
+        """Process ID; 0 if there is no process."""
         return 0 if self._process is None else self._process.pid
 
     def supervise(self) -> None:

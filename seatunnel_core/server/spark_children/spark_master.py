@@ -38,7 +38,7 @@ class MasterState:
 
     free_cores: int
     applications: tuple[str, ...]
-    """Ids of running applications."""
+    """IDs of running applications."""
 
 
 class SparkMaster:

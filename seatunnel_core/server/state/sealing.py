@@ -20,7 +20,7 @@ from seatunnel_core.control.signing import OLD_SECRET_FILE, SECRET_FILE, Secret
 from seatunnel_core.errors import StoredValueError
 
 PLAIN = ""
-"""Key id of an unencrypted value."""
+"""Key ID of an unencrypted value."""
 
 _BEGINNING = b'{"sealed":'
 """Prefix of encrypted values; unencrypted records never have it."""

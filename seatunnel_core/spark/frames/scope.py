@@ -1,4 +1,4 @@
-"""Analysis of Spark's plan for a DataFrame transform: it works row by row, or it combines rows.
+"""Analysis of Spark's plan for a DataFrame transform: does the plan work row by row, or combine rows?
 
 A plan works row by row if it consists only of known operators that derive each output row from a single input row,
 regardless of where the row is. All other plans count as combining rows.

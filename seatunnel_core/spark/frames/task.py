@@ -56,7 +56,7 @@ class FrameWork:
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """Return the run of the attempt for a source of the chain."""
+        """Return the run of the attempt that reads a source of the chain."""
         chain: OperatorChain = unwrapped(self.chain, {self.chain: self.carrier})
         attempt = self.attempt
         if chain.splits is not None:
