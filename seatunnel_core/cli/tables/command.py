@@ -15,6 +15,7 @@ def reread(arguments: TablesArguments) -> int:
         place = client_place(ClusterArguments(cluster=arguments.cluster, engine_config=arguments.engine_config))
         place.client.ask("POST", "/reread-table", {"jobId": arguments.job_id, "table": arguments.table})
     print(
-        f"Job {arguments.job_id} reads the table {arguments.table} again. The job's progress shows when the table has been read."
+        f"Job {arguments.job_id} reads the table {arguments.table} again. The job's progress shows when the table has "
+        "been read."
     )
     return DONE
