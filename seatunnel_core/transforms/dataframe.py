@@ -15,7 +15,7 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='Function: a callable in code, "package.module:name" in a file. It receives one DataFrame per input and '
+    doc='Function, as a callable in code or as "package.module:name" in a file. It receives one DataFrame per input and '
     "returns one.",
 )
 

@@ -18,7 +18,7 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='Function: a callable in code, "package.module:name" in a file. It receives a pyarrow.RecordBatch, and returns '
+    doc='Function, as a callable in code or as "package.module:name" in a file. It receives a pyarrow.RecordBatch, and returns '
     "one or yields several.",
 )
 SCHEMA_BLOCK = Option(

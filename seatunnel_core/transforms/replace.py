@@ -13,12 +13,12 @@ from seatunnel_core.rows.columns import check_text, put
 from seatunnel_core.transforms.regex import check_pattern, first_match, rewritten
 
 FIELD = Option("replace_field", STRING, required=True, doc="Column of type string.")
-PATTERN = Option("pattern", STRING, required=True, doc="Text to replace; with is_regex, a regular expression.")
+PATTERN = Option("pattern", STRING, required=True, doc="String to replace; with is_regex, a regular expression.")
 REPLACEMENT = Option(
     "replacement",
     STRING,
     required=True,
-    doc="Replacement text; with is_regex, $1 and ${name} stand for groups of the pattern.",
+    doc="Replacement string; with is_regex, $1 and ${name} stand for groups of the pattern.",
 )
 IS_REGEX = Option("is_regex", BOOLEAN, default=False, doc="Treat pattern as a regular expression (RE2).")
 FIRST = Option(

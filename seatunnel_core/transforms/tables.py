@@ -50,7 +50,7 @@ def transform_of(
         asked = TABLE_TRANSFORM if entries else TABLE_MATCH
         raise UsageError(
             f"option {asked.key!r}: {plugin.identifier} runs on Spark, which processes one table at a time; select "
-            "an input with a single table by plugin_input, or use the Sql or Python transform"
+            "an input with a single table in plugin_input, or use the Sql or Python transform"
         )
     shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
     single: dict[str, list[Transform]] = {}

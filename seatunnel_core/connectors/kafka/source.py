@@ -102,7 +102,7 @@ class KafkaSource(Source):
         for entry in super().tables(options):
             own = {key: entry[key] for key in entry if entry.is_set(key)}
             if opt.SERVERS.key not in own:
-                raise UsageError("option 'bootstrap.servers': missing; write it outside tables_configs")
+                raise UsageError("option 'bootstrap.servers' is missing; set it outside tables_configs")
             if opt.TOPIC.key not in own:
                 raise UsageError("option 'tables_configs': an entry has no topic")
             schema = own.get(opt.SCHEMA_BLOCK.key) or {}

@@ -3,7 +3,7 @@
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import BOOLEAN, ENUM, NESTED, STRING, Option
 
-DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter between the fields of text.")
+DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter between the fields of text messages.")
 NULL_FORMAT = Option(
     "null_format",
     STRING,
@@ -13,7 +13,7 @@ EMPTY_VALUE = Option(
     "empty_value",
     ENUM("NULL", "TEXT"),
     default="NULL",
-    doc="Meaning of an empty field of text in a string column: null, as in SeaTunnel, or the empty string.",
+    doc="Meaning of an empty field in a string column of text messages: null, as in SeaTunnel, or the empty string.",
 )
 INCLUDES_SCHEMA = Option(
     "debezium_record_include_schema",

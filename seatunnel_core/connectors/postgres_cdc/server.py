@@ -266,9 +266,9 @@ def require_same_server(connection: Any, address: Address, identifier: str, form
     if former_timeline and now not in (0, former_timeline) and server == identifier:
         raise SourceChangedError(
             f"{address} is on the timeline {now}, but the job has read its log on the timeline {former_timeline}: a "
-            "standby was promoted, or a backup was restored, so transactions may be missing or differ. A slot of "
-            "the same name does not show which ones. Set url to the former server if it still exists; otherwise "
-            "drop the slot with seatunnel slots drop -c FILE, and start a new job"
+            "standby was promoted, or a backup was restored, so transactions may be missing or differ, even if "
+            "a slot with the same name exists. Set url to the former server if it still exists; otherwise drop the "
+            "slot with seatunnel slots drop -c FILE, and start a new job"
         )
     if server != identifier:
         raise SourceChangedError(

@@ -308,8 +308,8 @@ def _refuse_inside(node: exp.Expression, what: str) -> None:
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(
-            f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz does not keep its time zone, so it "
-            f"would be evaluated in UTC; {what} is allowed only as a result column or in a comparison"
+            f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz does not keep its time zone, so the "
+            f"expression would be evaluated in UTC; {what} is allowed only as a result column or in a comparison"
         )
 
 
