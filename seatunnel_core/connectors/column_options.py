@@ -1,4 +1,4 @@
-"""Checks of sink options that contain column names."""
+"""Checks for sink options that contain column names."""
 
 from collections.abc import Iterable
 

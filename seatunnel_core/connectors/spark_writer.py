@@ -279,7 +279,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
 
 
 class ParquetStager(SinkWriter):
-    """Writer of a Parquet file in the staging folder, with the types that Spark reads."""
+    """Writer for a Parquet file in the staging folder, with the types that Spark reads."""
 
     def __init__(self, target: Target, columns: pa.Schema, context: WriterContext, table: str | None) -> None:
         self._tables = {} if table is None else {table: ""}

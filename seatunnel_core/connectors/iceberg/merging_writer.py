@@ -1,4 +1,4 @@
-"""The writer of a unit with ``write_mode = merge``, in a Spark task; it stages keys in addition to rows."""
+"""Writer for a work unit with ``write_mode = merge``, in a Spark task. It stages keys in addition to rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ _AT, _PLACE = "\0file", "\0place"
 
 
 class MergingWriter(IcebergWriter):
-    """Writer of rows and their keys. It keeps the unit's keys in memory, but no other columns."""
+    """Writer for rows and their keys. It keeps the unit's keys in memory, but no other columns."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         super().__init__(tables, context)

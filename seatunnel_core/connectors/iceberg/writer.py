@@ -1,4 +1,4 @@
-"""The writer of one attempt of one unit, in a Spark task; it stages rows as data files of the tables."""
+"""Writer for one attempt of a work unit, in a Spark task. It stages rows as data files of the tables."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -62,7 +62,7 @@ class StagingTable:
 
 
 class IcebergWriter(SinkWriter):
-    """Writer of Parquet files in the folders of the tables."""
+    """Writer that writes Parquet files into the folders of the tables."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         """Create a writer; ``tables`` maps each table in the rows to its target, which several tables may share."""

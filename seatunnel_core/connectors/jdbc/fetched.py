@@ -86,7 +86,7 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 
 def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, str]]]) -> Fetched:
-    """Build a batch from its columns. ``arrays`` are the values of each, and messages about misfits, keyed by index."""
+    """Build a batch from columns. ``arrays`` has the values of each column and its misfit messages, keyed by index."""
     return Fetched(
         rows=pa.RecordBatch.from_arrays([array for array, _ in arrays], schema=columns),
         misfits=misfits_of((name, bad) for name, (_, bad) in zip(columns.names, arrays, strict=True)),

@@ -1,4 +1,4 @@
-"""Writer of the rows of one work unit, to staging tables or directly to the target."""
+"""Writer for the rows of one work unit. It writes to staging tables or directly to the target."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress

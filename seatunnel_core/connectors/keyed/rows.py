@@ -54,7 +54,7 @@ class KeyedRows:
         self._whole = not (key or hashes or self._value in self._binary)
 
     def decoder(self, format: str, delimiter: str) -> Decoder:
-        """Return the decoder of messages; ``format`` applies to values that are decoded as a whole."""
+        """Return the decoder for messages; ``format`` applies to values that are decoded as a whole."""
         return Decoder(
             schema=self._schema,
             format=format if self._whole else ROW,

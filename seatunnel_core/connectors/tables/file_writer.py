@@ -1,4 +1,4 @@
-"""Writer of one attempt of one unit, in a Spark task; it stages rows as Parquet next to the database."""
+"""Writer for one attempt of a work unit, in a Spark task. It stages rows as Parquet next to the database."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,7 +40,7 @@ class _Open:
 
 
 class TableFileWriter(SinkWriter):
-    """Writer of one file for each table in the unit."""
+    """Writer that writes one file for each table in the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
         """Create a writer; several tables of the rows may have the same target."""

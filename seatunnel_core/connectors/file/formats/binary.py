@@ -111,7 +111,7 @@ class BinaryFileWriter(FileWriter):
 
 
 class BinarySinkWriter(SinkWriter):
-    """Writer of one attempt of one work unit, which joins the parts of files in the staging folder."""
+    """Writer for one attempt of a work unit. It joins the parts of files in the staging folder."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._target = layout.target(context)

@@ -123,7 +123,7 @@ class Excel(DeclaredFormat):
         return {part.name: self._part(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
 
     def _part(self, text: str | None, kind: pa.DataType) -> Any:
-        """Return a field of a nested row; JSON becomes Python values, which the converter of the row checks."""
+        """Return a field of a nested row; JSON becomes Python values, which the row's converter checks."""
         value = self._value(text, kind)
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
@@ -187,7 +187,7 @@ def _bytes(text: str) -> bytes:
 
 
 class ExcelFileWriter(FileWriter):
-    """Writer of one sheet with the column names in its first row; holds one batch of rows in memory."""
+    """Writer for one sheet with the column names in its first row. It holds one batch of rows in memory."""
 
     suffix: ClassVar[str] = ".xlsx"
     is_text: ClassVar[bool] = False

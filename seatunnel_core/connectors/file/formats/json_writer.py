@@ -8,7 +8,7 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 
 
 class JsonFileWriter(FileWriter):
-    """Writer of JSON lines. Decimals keep all digits; dates and times are ISO 8601, and bytes are base64."""
+    """Writer for JSON lines. Decimals keep all digits; dates and times are ISO 8601, and bytes are base64."""
 
     suffix: ClassVar[str] = ".json"
 

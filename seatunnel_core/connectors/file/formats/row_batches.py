@@ -75,7 +75,7 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """Function that returns the converter of a type, such as ``Texts.converter``. It may raise ``ValueError``."""
+    """Function that returns the converter for a type, such as ``Texts.converter``. It may raise ``ValueError``."""
 
     context: ReadContext = field(repr=False)
 

@@ -1,4 +1,4 @@
-"""Interface of a file format for the sink: a writer of one file."""
+"""Interface of a file format for the sink: a writer for one file."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -70,7 +70,7 @@ class FileStyle:
 
 
 class FileWriter(ABC):
-    """Writer of one file, which is complete only after ``close``."""
+    """Writer for one file, which is complete only after ``close``."""
 
     suffix: ClassVar[str]
     codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)

@@ -63,7 +63,7 @@ class Xml(DeclaredFormat):
         file.check()
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return the converter of a type. An array is JSON or several elements; empty bytes are not null."""
+        """Return the converter for a type. An array is JSON or several elements; empty bytes are not null."""
         convert = self._texts.converter(kind)
         if pa.types.is_list(kind):
             return lambda found: convert([found] if isinstance(found, str) and _is_item(found) else found)
