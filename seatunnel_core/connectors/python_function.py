@@ -26,8 +26,8 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='The function, as a callable in code or as "package.module:name" in a file. It yields rows, mappings from column to '
-    "value; with @st.source it declares its splits, its columns and whether it is replayable.",
+    doc='The function, as a callable in code or as "package.module:name" in a file. It yields rows, mappings from '
+    "column to value; with @st.source it declares its splits, its columns and whether it is replayable.",
 )
 SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns; by default those of @st.source, else those of the first rows.")
 SAMPLE = Option(

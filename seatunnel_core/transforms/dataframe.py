@@ -15,8 +15,8 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='Function, as a callable in code or as "package.module:name" in a file. It receives one DataFrame per input and '
-    "returns one.",
+    doc='Function, as a callable in code or as "package.module:name" in a file. It receives one DataFrame per input '
+    "and returns one.",
 )
 
 

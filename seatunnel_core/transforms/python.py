@@ -18,8 +18,8 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='Function, as a callable in code or as "package.module:name" in a file. It receives a pyarrow.RecordBatch, and returns '
-    "one or yields several.",
+    doc='Function, as a callable in code or as "package.module:name" in a file. It receives a pyarrow.RecordBatch, and '
+    "returns one or yields several.",
 )
 SCHEMA_BLOCK = Option(
     "schema",

@@ -90,7 +90,8 @@ class ServerStream:
             settings += ["@slave_gtid_ignore_duplicates = 0"]
         if isinstance(self.request.start, GtidSet if is_maria else MariaGtidPosition):
             raise LogError(
-                f"the start position {self.request.start} does not consist of {'MariaDB' if is_maria else 'MySQL'} GTIDs"
+                f"the start position {self.request.start} does not consist of "
+                f"{'MariaDB' if is_maria else 'MySQL'} GTIDs"
             )
         with self.connection.cursor() as cursor:
             cursor.execute("SET " + ", ".join(settings))
