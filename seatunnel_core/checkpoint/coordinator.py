@@ -360,7 +360,7 @@ class Coordinator:
             pending.savepoints = ()
             self._close(pending)
             self._notice_abort(
-                pending, AbortKind.REPLACED, "the pipeline is stopping; its last checkpoint replaces this one"
+                pending, AbortKind.REPLACED, "the pipeline is stopping; its final checkpoint replaces this checkpoint"
             )
         self._context.enter(Phase.STOPPING)
         self._wiring.cancel_timer("trigger")

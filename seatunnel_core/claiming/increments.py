@@ -195,7 +195,7 @@ class IncrementalRun:
                 changed = differences(windows[source].reads, reader.reads())
                 if changed:
                     raise UsageError(
-                        f"the source {source!r} reads different data than when its job began: its "
+                        f"the source {source!r} reads different data than when the job started: its "
                         f"{'; its '.join(changed)}. Undo that change until the job has ended"
                     )
         for source, reader in sources.items():

@@ -272,8 +272,8 @@ class _Restoring:
             waiting = left_behind(self._job_id, number, states, self._stored)
             if waiting is not None:
                 self._problems.append(
-                    f"pipeline {number} has {waiting}: continue the job as it was until it has finished or was "
-                    "stopped with a savepoint, and drop the pipeline then"
+                    f"pipeline {number} has {waiting}: resume the job without this change until it has finished or "
+                    "was stopped with a savepoint, and then drop the pipeline"
                 )
 
     # -- results

@@ -92,7 +92,7 @@ class RunArguments(Command):
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
         help="check the files and sources, and print the plan and guarantees, without moving any row")  # fmt: skip
-    verbose: bool = switch("--verbose", help="with --check: also show the options at their defaults")
+    verbose: bool = switch("--verbose", help="with --check: also show options that have their default values")
     encrypt: bool = switch(
         "--encrypt", exclusive="instead",
         help="print the job file with its secrets encrypted by the shade.identifier of its env")  # fmt: skip

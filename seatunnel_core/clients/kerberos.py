@@ -114,7 +114,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
-                f"{urlsplit(str(response.url)).netloc} refuses the ticket of {self.principal}: "
+                f"{urlsplit(str(response.url)).netloc} rejects the ticket of {self.principal}: "
                 f"{title[1] if title else f'HTTP {response.status_code}'}. {_REFUSED_TICKET}"
             )
 
@@ -159,7 +159,7 @@ def _full(written: str) -> str:
         return str(name.canonicalize(gssapi.MechType.kerberos))
     except gssapi.exceptions.GSSError as cause:
         raise StorageConfigurationError(
-            f"{PRINCIPAL} is {written!r}, which Kerberos cannot read: {_reason(cause)}. Use the form user@REALM or "
+            f"{PRINCIPAL} is {written!r}, which Kerberos cannot parse: {_reason(cause)}. Use the form user@REALM or "
             "service/host@REALM, and check that krb5.conf is readable"
         ) from cause
 

@@ -85,7 +85,7 @@ HISTORY_EXPIRE = Option(
     _COUNT,
     default=1440,
     unit="minutes",
-    doc="Time for which finished jobs are listed.",
+    doc="Time for which finished jobs remain listed.",
     no_effect="only the nodes of a cluster (seatunnel-cluster) list finished jobs",
 )
 CHECKPOINT_INTERVAL = Option(

@@ -83,7 +83,7 @@ ROWS_PER_SECOND = Option(
 BYTES_PER_SECOND = Option(
     "read_limit.bytes_per_second",
     LONG,
-    doc="Read rate limit of the same kind, in bytes per second; if both are set, both apply.",
+    doc="Read rate limit of each source, in bytes per second; if both limits are set, both apply.",
     unit="bytes/s",
 )
 SAVE_MODE_LOCATION = Option(

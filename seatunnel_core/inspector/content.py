@@ -159,7 +159,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_text(split: Split) -> str:
-    """Describe a split, for example as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown one as truncated JSON."""
+    """Describe a split, such as ``/data/a.csv, bytes 0 to 1,048,576``; if its form is unknown, as truncated JSON."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:

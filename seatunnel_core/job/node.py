@@ -59,8 +59,10 @@ TABLE_MATCH = Option(
 TABLE_TRANSFORM: Option[Any] = Option(
     "table_transform",
     LIST(NESTED),
-    doc="Options for single tables: a list of { table_path = database.table, … } with this transform's options for "
-    "that table, which replace the general ones.",
+    doc=(
+        "Options for single tables: a list of { table_path = database.table, … } with this transform's options for "
+        "that table, which override the general options."
+    ),
 )
 RULE_MATCH = Option(
     "rule_match_mode",

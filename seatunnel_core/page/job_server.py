@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)
             return True
-        self._refuse(401, "open the address that the command printed, which ends with a key")
+        self._refuse(401, "open the address that the command printed; it ends with a key")
         return False
 
     def _refuse(self, status: int, message: str) -> None:

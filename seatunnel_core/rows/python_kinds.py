@@ -9,7 +9,7 @@ MAPPING, LIST, DECIMAL = "mapping", "list", "Decimal"
 LONG = "int that no float can represent"
 BIG = "int of more than 64 bits"
 EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
-"""Kinds of numbers with ``Decimal`` as their common type if at least one of the values is a ``Decimal``."""
+"""Kinds of numbers. Their common type is ``Decimal`` if at least one of the values is a ``Decimal``."""
 
 EXACT = 2**53
 """Largest absolute value up to which a float represents every integer exactly."""

@@ -205,7 +205,7 @@ def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
     doubled = repeated(names)
     if not fields or doubled:
         problem = f"{doubled} more than once" if doubled else "no field"
-        raise ValueError(f"the fields of a row must have different names, found {problem}")
+        raise ValueError(f"the fields of a row must have unique names, found {problem}")
     return pa.struct([pa.field(name, kind) for name, kind in fields])
 
 

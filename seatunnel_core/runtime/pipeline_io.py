@@ -349,7 +349,7 @@ def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]
     if frozen in (None, len(splits)):
         return
     raise UsageError(
-        f"source {source!r} began with {frozen} splits and would continue with {len(splits)}, because a transform "
+        f"source {source!r} started with {frozen} splits and would continue with {len(splits)}, because a transform "
         "that combines rows, and therefore reads all splits in one query, was added, changed or removed. Restore "
         "the transforms, or start a new job"
     )

@@ -75,7 +75,7 @@ def change(name: str, level: str) -> str:
     with _changing:
         logger = _logger(name)
         if name not in _before and len(_before) >= MOST_CHANGED:
-            raise UsageError(f"the levels of {MOST_CHANGED} loggers are changed already: reset some of them")
+            raise UsageError(f"the levels of {MOST_CHANGED} loggers are already changed: reset some of them")
         counted = level_name(logger.getEffectiveLevel())
         _before.setdefault(name, logger.level)
         logger.setLevel(number)

@@ -165,7 +165,7 @@ def test_a_relation_of_duckdb_is_a_source_and_duckdb_asks_the_result() -> None:
     ("given", "message"),
     [
         ("path.csv", "expected an object with __arrow_c_stream__ .* found a str"),
-        (pa.table([[1], [2]], names=["a", "a"]), r"different names, found \['a'\] twice"),
+        (pa.table([[1], [2]], names=["a", "a"]), r"unique names, found \['a'\] twice"),
         (pa.table({"a": pa.array([1], pa.duration("s"))}), r"column 'a' has the type duration\[s\]"),
         (pa.table({"a": pa.array([[1]], pa.list_(pa.duration("s")))}), "column 'a' has the type list"),
         (pa.table({"a": pa.array([1], pa.timestamp("ns"))}), "column 'a' cannot become timestamp: .* would lose data"),

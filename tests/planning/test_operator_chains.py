@@ -148,7 +148,7 @@ def test_what_began_with_other_splits_is_refused() -> None:
     one = enumerations(a=1)["a"].splits
     require_same_splits("a", None, one)
     require_same_splits("a", 1, one)
-    refused = r"source 'a' began with 7 splits and would continue with 1, because .* start a new job"
+    refused = r"source 'a' started with 7 splits and would continue with 1, because .* start a new job"
     with pytest.raises(UsageError, match=refused):
         require_same_splits("a", 7, one)
 

@@ -121,7 +121,13 @@ def content_text(opened: CheckpointContent, pipeline: PipelineSurvey) -> str:
 
 def _content_lines(opened: CheckpointContent, pipeline: PipelineSurvey) -> Iterator[str]:
     info = opened.info
-    state = "latest" if info == pipeline.latest else "live" if opened.live else "VOID: no job will be restored from it"
+    state = (
+        "latest"
+        if info == pipeline.latest
+        else "live"
+        if opened.live
+        else "VOID: no job will be restored from this checkpoint"
+    )
     yield f"Pipeline {pipeline.number}: {pipeline.title}"
     stored = "" if info.stored_at is None else f", stored {age(info.stored_at)} ago"
     yield f"  {info.checkpoint_type.value} {info.ref}, {state}, {size(opened.states_bytes)}{stored}"

@@ -19,8 +19,10 @@ _REMEDIES = {
     "SignatureDoesNotMatch": f"The secret does not belong to this access key id: {_KEYS}",
     "AccessDenied": "Grant oss:PutObject, oss:GetObject, oss:ListObjects and oss:DeleteObject on the bucket to this "
     "user, and use the endpoint of the bucket's own region",
-    "SecurityTokenExpired": "Set a fresh fs.oss.securityToken with its keys, or let a provider renew it "
-    "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)",
+    "SecurityTokenExpired": (
+        "Set a new fs.oss.securityToken together with its keys, or use a provider that renews it "
+        "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)"
+    ),
     "InvalidSecurityToken": "Set fs.oss.securityToken together with the two keys that were issued with it",
     "RequestTimeTooSkewed": "Correct this machine's clock: OSS accepts a difference of 15 minutes",
     "InvalidArgument": "If the region is invalid, correct fs.oss.region: it must be the bucket's region, for example "

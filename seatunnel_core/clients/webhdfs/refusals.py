@@ -44,8 +44,10 @@ _QUOTAS = {
 _PASSING = {
     "StandbyException": "Make one NameNode active (see hdfs haadmin -getAllServiceState), and list all NameNodes in "
     f"the configuration, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
-    "SafeModeException": "Safe mode ends when the DataNodes have reported, unless an operator entered it: hdfs "
-    "dfsadmin -safemode leave",
+    "SafeModeException": (
+        "Safe mode ends when the DataNodes have reported. If an operator entered safe mode, run hdfs dfsadmin "
+        "-safemode leave"
+    ),
     "BlockMissingException": (
         "Start the DataNodes that hold the block: hdfs fsck <path> -files -blocks -locations shows them"
     ),

@@ -229,7 +229,9 @@ def _read_files(
     for warning in (*engine.warnings, *problems.warnings):
         logger.warning("%s", warning)
     if cluster.attributes and not role.leads:
-        logger.warning("member-attributes have no effect on this %s: tag_filter selects only masters", role.value)
+        logger.warning(
+            "member-attributes have no effect on this %s, because tag_filter selects only masters", role.value
+        )
     return _Files(
         role=role,
         engine=engine,

@@ -203,9 +203,9 @@ class Joining:
         reason = stored.text(answer.json(), "message")
         if answer.status == 401:
             raise JoinRefusedError(
-                f"member {member} rejects this node: {reason}. Nodes of one cluster need the same cluster-name in "
-                f"hazelcast.yaml and the same {SECRET_FILE}; nodes of different clusters must not list each other, and "
-                "need different ports"
+                f"member {member} rejects this node: {reason}. All nodes of a cluster need the same cluster-name in "
+                f"hazelcast.yaml and the same {SECRET_FILE}; nodes of different clusters must not list each other, "
+                "and need different ports"
             )
         raise PlatformError(f"{member} responds with HTTP {answer.status}: {reason}")
 

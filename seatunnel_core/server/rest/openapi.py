@@ -13,8 +13,8 @@ from seatunnel_core.server.rest.shapes import FAILURE, by_name
 _IN_PATH = re.compile(r"{(\w+)(?::\w+)?}")
 
 _ABOUT = (
-    "REST interface of a node, compatible with version 2 of Apache SeaTunnel's. Any node serves it. Each path also "
-    "exists below `/hazelcast/rest/maps`, as version 1."
+    "REST interface of a node, compatible with version 2 of Apache SeaTunnel's REST API. Any node serves it. Each "
+    "path also exists below `/hazelcast/rest/maps`, as version 1."
 )
 
 

@@ -96,7 +96,7 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Lock held while a change is made, until the storage has acknowledged it, which may take long."""
+        """Lock held while a change is made, until the storage has acknowledged the change. This may take long."""
 
         self._showing = threading.Lock()
         """Lock of the visible values. It is only held briefly, so an event loop may wait for it."""

@@ -29,7 +29,7 @@ class NewestSeenStore(ClusterStore):
         """Time of the last report that the state is older than before; ``None`` while it is not older."""
 
         self.problem = ""
-        """Message that this node cannot lead, because the state is older than before; empty if it is not."""
+        """Message that this node cannot lead, because the state is older than before; otherwise empty."""
 
     @property
     def newest(self) -> Version:
