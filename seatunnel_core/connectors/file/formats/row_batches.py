@@ -71,7 +71,7 @@ class Texts:
 
 @frozen(kw_only=True)
 class RowBatches:
-    """Converts values to rows with ``columns``; bad rows are passed to ``context.skip``."""
+    """Converter from values to rows with ``columns``; bad rows are passed to ``context.skip``."""
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]

@@ -89,7 +89,7 @@ class DelimitedReader:
             start += len(text)
 
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
-        """Yield the text of the range in pieces of whole lines; one with a quote also has the rest of the range."""
+        """Yield the text of the range in pieces of whole lines; a piece with a quote also has the rest of the range."""
         held = b""
         pieces = decimal_only(self._pieces(start, end), self.columns)
         splits = self.dialect.is_one_character and self.dialect.quote_byte
