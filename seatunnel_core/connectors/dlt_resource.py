@@ -22,7 +22,7 @@ PLACE = Option(
     "function",
     OBJECT_NAME,
     required=True,
-    doc='Resource or source of dlt: "package.module:name", of a module that driver and tasks can import.',
+    doc='dlt resource or source: "package.module:name" in a module that driver and tasks can import.',
 )
 ARGUMENTS = Option("arguments", NESTED, secret=True, doc="Keyword arguments of the call.")
 RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if the source has several.")

@@ -35,7 +35,7 @@ SAMPLE = Option(
     within(1, 10**6),
     default=1000,
     unit="rows",
-    doc="Without a schema: number of rows to infer columns and types from. They are read twice.",
+    doc="Without a schema: number of rows from which columns and types are inferred. These rows are read twice.",
 )
 REPLAYABLE = Option(
     "replayable",

@@ -13,13 +13,17 @@ PATH = Option(
     "path",
     STRING,
     required=True,
-    doc="Database file, such as /data/shop.duckdb; created if missing. Tasks stage rows in the folder .seatunnel "
-    "next to it, which they must reach under the same path.",
+    doc=(
+        "Database file, such as /data/shop.duckdb; created if missing. Tasks stage rows in the folder .seatunnel next "
+        "to it, which tasks and driver must reach under the same path."
+    ),
 )
 TABLE = evolve(
     ANY_TABLE,
-    doc="Table, optionally with its schema, by default main; created if missing. May contain variables of the "
-    "rows' table.",
+    doc=(
+        "Table, optionally preceded by its schema (by default main); created if missing. May contain variables of the "
+        "rows' table."
+    ),
 )
 WAIT = Option(
     "lock_timeout",

@@ -33,9 +33,11 @@ PROPERTIES = Option(
     "hadoop_oss_properties",
     MAP,
     secret=True,
-    doc="Further Hadoop properties: fs.oss.region (uses signature version 4 if the endpoint does not name the "
-    "region), fs.oss.credentials.provider, such as EnvironmentVariableCredentialsProvider, "
-    "fs.oss.ecs.metadata, fs.oss.connection.secure.enabled, timeouts and a proxy.",
+    doc=(
+        "Further Hadoop properties: fs.oss.region (uses signature version 4 if the endpoint does not name the region), "
+        "fs.oss.credentials.provider (for example EnvironmentVariableCredentialsProvider), fs.oss.ecs.metadata, "
+        "fs.oss.connection.secure.enabled, timeouts and a proxy."
+    ),
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, ACCESS_KEY, ACCESS_SECRET, TOKEN, PROPERTIES)
 

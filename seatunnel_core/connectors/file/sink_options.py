@@ -51,8 +51,11 @@ ROW_DELIMITER = Option(
 NULL_FORMAT = Option(
     "null_format",
     STRING,
-    doc="String for null in text and csv files, such as \\N. If unset, null is written as an empty value; "
-    "so is the empty string in text files. A source with the same null_format and empty_value = TEXT reads both back.",
+    doc=(
+        "String for null in text and csv files, such as \\N. If unset, null is written as an empty value; so is the "
+        "empty string in text files. A source with the same null_format and empty_value = TEXT reads both back "
+        "unchanged."
+    ),
 )
 HAVE_PARTITION = Option(
     "have_partition",

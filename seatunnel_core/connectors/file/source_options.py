@@ -93,7 +93,7 @@ SKIP_HEADER = Option(
     default=0,
     doc="Number of lines, or rows of a sheet, to skip at the start of each file.",
 )
-SHEET_NAME = Option("sheet_name", STRING, doc="Sheet of an excel file; the first one by default.")
+SHEET_NAME = Option("sheet_name", STRING, doc="Name of the sheet to read; by default the first one.")
 EXCEL_ENGINE = Option(
     "excel_engine",
     ENUM("POI", "EasyExcel"),
@@ -156,7 +156,7 @@ ARCHIVE = Option(
     "archive_compress_codec",
     ENUM("none", "zip", "tar", "tar_gz", "gz"),
     default="none",
-    doc="Type of the archives to read, with one or more files in each. One task reads an archive.",
+    doc="Type of the archives to read; each contains one or more files, and is read by one task.",
 )
 FILTER = Option(
     "file_filter_pattern",

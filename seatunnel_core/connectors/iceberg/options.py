@@ -58,7 +58,9 @@ SCHEMA_SAVE_MODE = evolve(
     doc="Handling of the table when the job first starts; IGNORE leaves it unchanged and requires that it exists.",
 )
 DATA_SAVE_MODE = evolve(of_files.DATA_SAVE_MODE, doc="Handling of existing rows when the job first starts.")
-BRANCH = Option("iceberg.table.commit-branch", ENUM("main"), default="main", doc="Branch; only main is supported.")
+BRANCH = Option(
+    "iceberg.table.commit-branch", ENUM("main"), default="main", doc="Branch for commits; only main is supported."
+)
 UPSERT = Option(
     "iceberg.table.upsert-mode-enabled",
     BOOLEAN,

@@ -186,7 +186,7 @@ GENERATE = Option(
     "generate_sink_sql",
     BOOLEAN,
     default=False,
-    doc="True to generate statements for the table in database and table; if false, set query or write_mode.",
+    doc="True to generate the statements from the options database and table; if false, set query or write_mode.",
 )
 DATABASE = Option(
     "database",
@@ -280,7 +280,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
         "use_copy_statement",
         BOOLEAN,
         default=True,
-        no_effect="PostgreSQL always uses COPY, and MySQL uses INSERT with many rows",
+        no_effect="PostgreSQL always uses COPY, and MySQL uses multi-row INSERT statements",
         doc="SeaTunnel's option to write with COPY.",
     ),
     Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="Java class."),
