@@ -1,4 +1,4 @@
-"""Measurement of the time from the completion of a checkpoint to the publication of all its output."""
+"""Time from the completion of a checkpoint until all its output is published."""
 
 from seatunnel_core.checkpoint.commands import CheckpointPublished
 from seatunnel_core.checkpoint.context import PipelineContext

@@ -118,7 +118,7 @@ class SupportsFacts(Protocol):
 
 @runtime_checkable
 class SupportsRestoredSchemas(Protocol):
-    """Unbounded source with tables that may have changed columns when a job is resumed."""
+    """Unbounded source that reads tables with columns that may change while a job is stopped."""
 
     @abstractmethod
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:

@@ -187,7 +187,7 @@ def _block(title: str, lines: Iterator[str]) -> list[str]:
 
 
 def _settings(options: Options, *, verbose: bool) -> Iterator[str]:
-    """Yield the options that are set, and with ``verbose`` also those with their default."""
+    """Yield the options that are set, and with ``verbose`` also those that have their default values."""
     for option in options.declared:
         value = options[option]
         if value is None or not (verbose or options.is_set(option)):

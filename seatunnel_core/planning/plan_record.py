@@ -1,4 +1,4 @@
-"""Plan of a job as JSON values: each vertex with its options including defaults, with secrets masked."""
+"""Plan of a job as JSON values: each vertex with all its options, including defaults. Secrets are masked."""
 
 import json
 from collections.abc import Collection, Iterator

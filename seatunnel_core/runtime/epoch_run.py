@@ -40,7 +40,7 @@ _STOPPING = "the job is stopping"
 
 
 class EpochOwner(Protocol):
-    """Receiver of the start and the end of an epoch and of the results of savepoints."""
+    """Receiver of notifications: an epoch has started or ended, or a savepoint has a result."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
         """Handle the start of the epoch: the restore point is durable, and the pipeline can be resumed."""

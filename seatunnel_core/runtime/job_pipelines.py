@@ -84,7 +84,7 @@ class JobPipelines:
             window = manifest.windows.get(source.name)
             if window is not None and window.after is not None:
                 return (
-                    f"the source {source.name!r} reads only rows after {window.after.value} (to read all of them, run "
+                    f"the source {source.name!r} reads only rows after {window.after.value} (to read all rows, run "
                     f"`seatunnel state reset {manifest.state_name}` before the job)"
                 )
         return ""

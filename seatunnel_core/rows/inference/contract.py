@@ -12,7 +12,7 @@ EVOLVE, FREEZE, DISCARD_ROW, DISCARD_VALUE = WORDS = ("evolve", "freeze", "disca
 
 @frozen(kw_only=True)
 class SchemaContract:
-    """Handling of each kind of deviation of a row from the schema: one of ``WORDS``.
+    """Handling of each way in which a row can deviate from the schema: one of ``WORDS``.
 
     ``evolve`` extends the schema during inference, before rows are moved; after that, it is equivalent to ``freeze``.
     """

@@ -1,4 +1,4 @@
-"""Conversion of rows to inferred columns, with the schema contract for values that do not match."""
+"""Conversion of rows to inferred columns. The schema contract applies to values that do not match."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -60,7 +60,7 @@ class Joined:
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 
     def others(self) -> tuple[str, ...]:
-        """Return the other configured members, which may be masters. There may be hundreds that do not exist."""
+        """Return the other configured members, which may be masters. Hundreds of them may not exist."""
         known = self.known()
         return tuple(each for each in self._members if each != self._address and each not in known)
 

@@ -93,7 +93,7 @@ class Host:
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:
-        """Check and record the term of a request. Raise HostError if it is lower than an earlier term."""
+        """Check and record the term of a request. Raise HostError if the term is lower than an earlier one."""
         term = stored.number(request, "term")
         if term < self._term:
             raise HostError(f"a command of term {term} is rejected: a leader of term {self._term} has sent commands")

@@ -164,7 +164,7 @@ class SqlLease(Lease):
         self._changes = 0
         self._changing = threading.Lock()
         self._over = ""
-        """Reason of the lease's end; empty while it is valid."""
+        """Reason for the end of the lease; empty while the lease is valid."""
 
     @property
     def term(self) -> int:

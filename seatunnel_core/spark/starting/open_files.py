@@ -4,7 +4,7 @@ import resource
 from contextlib import suppress
 
 _ENOUGH = 1024
-"""Maximum number of open files of one job: about 330 of the JVM, files of tasks, and connections."""
+"""Maximum number of open files of one job: about 330 for the JVM, plus files of tasks and connections."""
 
 
 def raise_limit() -> None:
