@@ -50,7 +50,9 @@ class SparkSource(FrameSource):
         self.replayable = options[REPLAYABLE]  # set by the user for this table
         self._data_source: Any = options[DATA_SOURCE]
         if options[FORMAT] is None and self._data_source is None:
-            raise UsageError("the format is missing; set format, such as json or jdbc, or data_source, a Python class")
+            raise UsageError(
+                "the format is missing; set format (for example json or jdbc) or data_source (a Python class)"
+            )
         check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         of_source.check_data_source(self._data_source)
         if options[FORMAT] is None and self._data_source is None and options[TABLE] is None:
             raise UsageError(
-                "the format is missing; set format, such as parquet or jdbc, data_source, a Python class, or table"
+                "the format is missing; set format (for example parquet or jdbc), data_source (a Python class) or table"
             )
         if options[PATH] is not None and options[TABLE] is not None:
             raise UsageError("option 'table': cannot be combined with path; remove one of the two")

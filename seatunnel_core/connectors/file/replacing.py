@@ -54,7 +54,7 @@ def refuse_unfit(layout: FileLayout) -> None:
     if chosen and chosen != layout.partition_by:
         raise UsageError(
             f"option 'replace_partitions': found {', '.join(chosen)}, but partition_by is "
-            f"{', '.join(layout.partition_by) or 'unset'}: both must have the same columns"
+            f"{', '.join(layout.partition_by) or 'unset'}: both must contain the same columns"
         )
     if chosen and layout.options.is_set(opt.PARTITION_DIR):
         raise UsageError(

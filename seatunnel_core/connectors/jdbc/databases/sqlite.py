@@ -177,7 +177,9 @@ class SQLite(Dialect):
     def column_type(self, arrow: pa.DataType) -> Any:
         """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for a type with time zone."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
-            raise TypeError("SQLite has no timestamps with a time zone; use a timestamp or a string")
+            raise TypeError(
+                "SQLite has no timestamps with a time zone; use a timestamp without a time zone, or a string"
+            )
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
