@@ -39,8 +39,7 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the job format implied by the file extension. For an unknown extension, it is HOCON, a superset of
-    JSON."""
+    """Return the job format implied by the file extension; for unknown ones it is HOCON, a superset of JSON."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 

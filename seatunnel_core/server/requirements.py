@@ -12,8 +12,7 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 @lru_cache(maxsize=2_000)
 def requirements_of(job: SubmittedJob) -> Requirements:
-    """Return the requirements of a job. They are minimal for an invalid job, whose problems the worker process
-    reports."""
+    """Return the requirements of a job; minimal ones for an invalid job, which the worker process will report."""
     try:
         return requirements_in(job.read(loads_sinks=False))
     except SeaTunnelError:  # the version that accepted the job could parse it
