@@ -76,6 +76,6 @@ class Order:
 
 
 OWN = ""
-"""Key of a column's own order, with quoted literals as bounds."""
+"""Key of the order in which the database sorts the column itself. Bounds are quoted literals."""
 
 NUMBERS = Order(shown="{}", literal=number, key=Decimal, ranges=True)

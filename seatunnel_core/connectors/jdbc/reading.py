@@ -235,7 +235,7 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
 
 
 def _with(options: Options, entry: Options) -> Options:
-    """Return the options of an entry, with the options outside the list as defaults."""
+    """Return the options of an entry. Options outside the list are the defaults."""
     of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
     beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return Options({**beside, **of_entry}, options.declared)

@@ -184,7 +184,7 @@ class TableDatabase(ABC):
         return None
 
     def lock_row(self, statement: str) -> str:
-        """Return a SELECT that locks its row until the transaction ends, if several transactions may write."""
+        """Return a SELECT that locks the selected row until the transaction ends, if several transactions may write."""
         return statement
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:

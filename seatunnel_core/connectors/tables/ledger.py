@@ -109,7 +109,7 @@ class CommitLedger:
         return found
 
     def record(self, connection: Any, committable: str, *, job: bool = False) -> None:
-        """Record a committable; with ``job``, record a table to which the job's save mode was applied."""
+        """Record a committable or, if ``job`` is true, a table to which the job's save mode was applied."""
         key = self._job if job else self.key
         values = f"({key}, {self.database.literal(committable)}, {self.context.epoch})"
         self.database.run(connection, f"INSERT INTO {self.commits} (pipeline, committable, epoch) VALUES {values}")

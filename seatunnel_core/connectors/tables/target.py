@@ -58,7 +58,7 @@ class TargetTable:
 
     @property
     def fitted(self) -> pa.Schema:
-        """``columns`` as staged. All except the key are nullable, because of deleted rows and absent values."""
+        """Staged form of ``columns``. All except the key are nullable, because of deleted rows and absent values."""
         if not self.key:
             return self.columns
         return pa.schema(each if each.name in self.key else each.with_nullable(True) for each in self.columns)

@@ -78,7 +78,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return self._version(found)
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the matching files from one recursive listing with pages in the order of keys."""
+        """Yield the matching files from one recursive listing, which returns pages in the order of keys."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):

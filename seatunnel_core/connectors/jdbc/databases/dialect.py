@@ -262,7 +262,7 @@ class Dialect(TableDatabase):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield the statements that insert rows or update those with the same key.
+        """Yield the statements that insert rows, or update the existing rows with the same keys.
 
         ``rows`` is a SELECT in which keys are unique; ``others_unique`` is as in ``DatabaseTable``.
         """
