@@ -1,4 +1,4 @@
-"""Complete checkpoint storage on four primitive operations, for any backend that stores named bytes."""
+"""Complete checkpoint storage built on four primitive operations, for any backend that stores named bytes."""
 
 import functools
 import hashlib
@@ -39,9 +39,9 @@ _CHANGES = frozenset(("put", "delete", "sweep"))
 
 
 class BlobStorage(CheckpointStorage, Inventory):
-    """``CheckpointStorage`` on the primitives ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
+    """``CheckpointStorage`` built on ``put_if_absent``, ``read``, ``list_blobs`` and ``delete`` (and ``close``).
 
-    The primitives receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
+    They receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
     retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries retryable
     failures with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all of them.
 
@@ -91,7 +91,7 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return the objects with keys that start with ``prefix``, in any order; raise as ``put_if_absent``.
+        """Return the objects with keys that start with ``prefix``, in any order; raise the errors of ``put_if_absent``.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
         omit unfinished objects; ``unfinished`` returns these.

@@ -183,7 +183,10 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """Return the latest checkpoint of each pipeline, keyed by pipeline ID; raise as ``get_latest_checkpoint``."""
+        """Return the latest checkpoint of each pipeline, keyed by pipeline ID.
+
+        Raises the errors of ``get_latest_checkpoint``.
+        """
         states = (self.get_latest_checkpoint(job_id, pipeline) for pipeline in sorted(self.scan_job(job_id)))
         return tuple(state for state in states if state is not None)
 

@@ -193,7 +193,7 @@ class SupportsReplicationSlot(Protocol):
 
     @abstractmethod
     def replication_slot(self) -> ReplicationSlot | None:
-        """Return the slot as the server describes it; ``None`` if the source does not use one with its options.
+        """Return the slot as the server describes it; ``None`` if the options of the source require none.
 
         Raises:
             SourceError: The server cannot be read.

@@ -158,7 +158,7 @@ IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """Incremental source with increments that only its options define."""
+    """Incremental source with increments that are defined only by its options."""
 
     _increments: IncrementsT | None
     _window: Window | None

@@ -36,7 +36,7 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""Number of bytes to read from one table before the next one, so that small tables are read as a whole."""
+"""Number of bytes to read from one table before switching to the next, so that small tables are read as a whole."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:

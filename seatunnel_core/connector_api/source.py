@@ -280,7 +280,7 @@ class Source(ABC):
         """
 
     def require_input(self) -> None:
-        """Check that the input exists, before a job starts on this machine, without opening data.
+        """Check that the input exists, without opening data. Called before a job starts on this machine.
 
         Raises:
             SourceError: There is no input; the message states the remedy.

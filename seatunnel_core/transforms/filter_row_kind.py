@@ -50,7 +50,7 @@ class FilterRowKind(Transform):
         yield found
 
     def _refuse_incomplete(self, batch: Batch) -> None:
-        """Raise ``RowError`` for absent values: a sink may need both rows of an update to fill them in."""
+        """Raise ``RowError`` for absent values, because a sink may need both rows of an update to fill them in."""
         try:
             require_arrived(batch, self.identifier, only_new_rows=True)
         except RowError as error:

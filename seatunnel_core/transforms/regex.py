@@ -1,4 +1,4 @@
-"""Regular expressions on whole columns, by Arrow's engine, which is RE2."""
+"""Regular expressions for whole columns, evaluated by Arrow's engine, RE2."""
 
 import itertools
 import re

@@ -223,7 +223,7 @@ ENTRY_KEYS: Keys = {"field_name": None, **_OF_RULE, "rules": _OF_RULE}
 
 
 def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
-    """Return the rules of a list of blocks; raise ``UsageError`` with all findings if some are invalid."""
+    """Return the rules of a list of blocks; raise ``UsageError`` with all problems if some are invalid."""
     rules: list[ValueRule] = []
     findings = Findings()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Promises by number: their wording, and which of them a test checks."""
+"""Numbers and wording of the promises, and the promises that a test checks."""
 
 import re
 from collections.abc import Iterable, Mapping

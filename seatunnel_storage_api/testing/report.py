@@ -36,7 +36,7 @@ class Verdicts:
 
     version: str = ""
     tests: dict[str, tuple[str, str]] = Factory(dict)
-    """Outcome by pytest ID, and the reason if the outcome is not ``passed``."""
+    """Outcome of each test, with a reason unless it is ``passed``; keyed by pytest ID."""
 
     def note(self, test: str, outcome: str, why: str = "") -> None:
         """Record the outcome of one phase of a test. A failure is final, and "not run" does not replace "passed"."""

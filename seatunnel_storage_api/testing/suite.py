@@ -1,4 +1,4 @@
-"""Complete suite, as one class to subclass."""
+"""Complete suite in a single class, to be subclassed."""
 
 from seatunnel_storage_api.testing.concurrency import Concurrency
 from seatunnel_storage_api.testing.cost import Cost

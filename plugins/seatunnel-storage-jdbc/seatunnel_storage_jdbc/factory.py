@@ -24,7 +24,7 @@ DEFAULT_PREFIX = "seatunnel"
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _LONGEST_NAMESPACE = 400
-"""Maximum length of a namespace in bytes. The longest key below a namespace has about 250."""
+"""Maximum length of a namespace in bytes. The longest key below a namespace has about 250 bytes."""
 
 
 class JdbcStorageFactory(CheckpointStorageFactory):

@@ -98,7 +98,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Put an object unless it exists; return True if it has this content afterwards, as after a repeated put."""
+        """Put an object unless it exists; return True if it has this content afterwards, also after a repeated put."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body

@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 _TAKEOVERS = 100
 _PATIENCE = 20
-"""Number of times that a reader waits for a writer that has claimed the map but is not ready, before it claims it."""
+"""Number of times that a reader waits for a writer that has claimed the map but is not ready, before claiming it."""
 _WAIT_S = 0.002
 
 

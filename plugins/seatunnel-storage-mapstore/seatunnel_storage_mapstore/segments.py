@@ -45,7 +45,7 @@ class ObjectPerGroup(SegmentWriter):
 
 
 class AppendedFiles(SegmentWriter):
-    """Writer for local files: the first group creates a file, later ones are appended with a write and an fsync."""
+    """Writer for local files: the first group creates a file; later groups are appended with a write and an fsync."""
 
     def __init__(self, folder: Folder, epoch: int, segment_bytes: int) -> None:
         super().__init__(folder, epoch)

@@ -109,7 +109,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Return the address of a key; for an unreadable map, of its folder."""
+        """Return the address of a key; for an unreadable map, the address of its folder."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:

@@ -1,4 +1,4 @@
-"""Expected column types. Like in SeaTunnel, which compares Java classes, precision and dimensions are ignored."""
+"""Expected column types. As in SeaTunnel, which compares Java classes, precision and dimensions are ignored."""
 
 from typing import Any
 

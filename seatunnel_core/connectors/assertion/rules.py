@@ -41,7 +41,7 @@ class ValueRule:
 
     limit: Decimal | None = None
     compares: bool = False
-    """True if the rule has ``equals_to``, which may be null."""
+    """True if the rule contains ``equals_to``, which may be null."""
 
     expected: Any = None
 

@@ -70,7 +70,7 @@ def captured_table(
 
 
 def _divided_by_key(found: Found, configured: str | None) -> Found:
-    """Set the split column to a column of the key, or to none.
+    """Set the split column to a column of the key, or clear it.
 
     Chunks must be divided by the key, so that an update never moves a row to another chunk without changing its key.
     Otherwise, deleting the row from one chunk would also delete it from the other one.

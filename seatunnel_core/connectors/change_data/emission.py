@@ -59,7 +59,7 @@ class Emission:
         self.rules.require_matched(tables)
 
     def fitted(self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
-        """Yield the batches of a chunk for the method ``chunk``, then report its mark, as ``chunk_batches`` does."""
+        """Yield the batches of a chunk, then report its mark, like ``chunk_batches``; for the method ``chunk``."""
         return chunk_batches(found, rows, number, where, context, self.rules)
 
     def chunk(self, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:

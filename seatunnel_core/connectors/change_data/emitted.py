@@ -137,7 +137,7 @@ def _without_misfits(
     where: str,
     masked: Collection[str],
 ) -> Flags:
-    """Remove rows with unrepresentable values from the mask; with a key, including the other row of an update."""
+    """Remove rows with unrepresentable values from the mask. With a key, also remove the other row of an update."""
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
     partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
     partner |= {after: before for before, after in partner.items()}

@@ -15,7 +15,7 @@ class Ordered(Protocol):
 P = TypeVar("P", bound=Ordered)
 
 _MOST = 512
-"""Maximum number of observations. Above it, every second one is removed, which makes the lag less precise."""
+"""Maximum number of observations. If there are more, every second one is removed, which makes the lag less precise."""
 
 
 @frozen

@@ -34,7 +34,7 @@ class RowNumbers:
         Args:
             table: Name of the table.
             transactions: Number of the transaction of each row.
-            commit_of: Returns the transaction with a number. Rarely called, because most jobs do not use origins.
+            commit_of: Returns the transaction for a number. Rarely called, because most jobs do not use origins.
         """
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))
         lengths = np.diff(starts, append=len(transactions))

@@ -1,7 +1,7 @@
 """Row filters that give the same result for rows of a table and for rows of its log.
 
-A server compares text by collations and times by time zones, which the log does not contain. Therefore, only conditions
-on integers and null are supported.
+A server compares strings by collation and times by time zone, which the log does not contain. Therefore, only
+conditions on integers and null are supported.
 """
 
 import re

@@ -55,8 +55,8 @@ class FakeSource(Source):
     """Generates rows, or repeats the rows listed in the job. Reading a split again gives the same rows.
 
     In a streaming job it emits the same rows, one split per reader and ``split.read-interval``, and then waits. Its
-    cursor contains the number of emitted splits and how rows are divided into splits, so changed options have no effect
-    on a running division.
+    cursor contains the number of emitted splits and how rows are divided into splits, so later changes of the options
+    have no effect on this division.
     """
 
     identifier: ClassVar[str] = "FakeSource"

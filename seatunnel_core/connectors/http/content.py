@@ -64,7 +64,7 @@ class Content:
     """Depth to which nested objects and lists in a row are inspected."""
 
     nesting: Nesting = field(factory=Nesting)
-    """Handling of nested objects and lists. If it requires a row ID, this is the first column of ``schema``."""
+    """Handling of nested objects and lists. If it requires a row ID, the ID is the first column of ``schema``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)

@@ -58,7 +58,7 @@ class RowIncrements:
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
-        """Return the window like ``window``, given a value and a digest for each row."""
+        """Return the same window as ``window``, given a value and a digest for each row."""
         last, zone, missing = self._bounds.last((), after), dict[str, Any](), 0
         for rows in pages:
             for value, mark in rows:

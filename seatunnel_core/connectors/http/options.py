@@ -263,5 +263,5 @@ def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options with all of them optional, because entries of ``tables_configs`` may set required ones."""
+    """Return the options, all of them optional, because entries of ``tables_configs`` may set required ones."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

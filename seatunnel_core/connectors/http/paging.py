@@ -104,7 +104,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and last page of each split; if the last page is unknown, a single split without one."""
+        """Return the first and last page of each split; one split without a last page if the number is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1

@@ -37,7 +37,7 @@ class Encoder(RowFormat):
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """Maximum message size in bytes by topic; the key ``""`` stands for all other topics."""
+    """Maximum message size in bytes, keyed by topic; the key ``""`` stands for all other topics."""
 
     partitions: Mapping[str, int] = field(factory=dict)
     """Number of partitions by topic."""

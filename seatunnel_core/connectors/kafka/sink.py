@@ -195,7 +195,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the IDs of published committables. An earlier process may have staged, even if this one does not."""
+        """Return the IDs of published committables. An earlier process may have staged messages."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 

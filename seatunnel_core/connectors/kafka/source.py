@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """Reads topics: a batch job stops at the end offsets as of its start, a streaming job reads continuously."""
+    """Reads topics: a batch job up to the offsets that were current when it started, a streaming job continuously."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

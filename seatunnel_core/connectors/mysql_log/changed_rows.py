@@ -26,7 +26,7 @@ _FORMS = {
     kind: (kind in et.WITH_EXTRA_DATA, kind in et.UPDATES, kind in et.COMPRESSED_ROWS)
     for kind in (*et.INSERTS, *et.UPDATES, *et.DELETES)
 }
-"""Flags by event type: extra data, images before and after an update, compressed rows."""
+"""Flags of each event type: extra data, images before and after an update, compressed rows."""
 
 _MOST_IDS = 10_000
 """Maximum number of cached table IDs. If there are more, all are removed at the beginning of a transaction."""

@@ -10,7 +10,7 @@ META_BYTES = {
     **dict.fromkeys((FLOAT, DOUBLE, TIMESTAMP2, DATETIME2, TIME2, JSON, BLOB, GEOMETRY, BLOB_COMPRESSED), 1),
     **dict.fromkeys((VARCHAR, BIT, NEWDECIMAL, STRING, VARCHAR_COMPRESSED), 2),
 }
-"""Number of metadata bytes in a table map by column type. Other types are not supported."""
+"""Number of metadata bytes of each column type in a table map. Other types are not supported."""
 
 INTEGERS = {TINY: 1, SHORT: 2, INT24: 3, LONG: 4, LONGLONG: 8}
 """Sizes of integers, in bytes."""

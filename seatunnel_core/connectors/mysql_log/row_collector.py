@@ -44,7 +44,7 @@ class Layout:
     """Number of images per row."""
 
     present: tuple[tuple[bool, ...], ...]
-    """For each image a mask of the columns that it contains."""
+    """For each image, a mask of the columns that it contains."""
 
     program: RowProgram
     nowhere: tuple[int, ...]

@@ -212,7 +212,7 @@ class Capture:
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Capture":
-        """Return the state after a report of a reader of a chunk or of a range."""
+        """Return the state after the reader of a chunk or of a range has sent a report."""
         if "chunk" in fact:
             return self._chunk_read(int(fact["chunk"]), str(fact["mark"]))
         changed = ColumnsChange.from_record(fact["changed"]) if "changed" in fact else None

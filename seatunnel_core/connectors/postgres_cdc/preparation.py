@@ -1,4 +1,4 @@
-"""Creation of a job's slot and publication, in steps, because the server may wait for open transactions."""
+"""Stepwise creation of a job's slot and publication. The server may first wait for open transactions."""
 
 from collections.abc import Sequence
 from typing import Any

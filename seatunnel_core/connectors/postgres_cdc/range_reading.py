@@ -280,7 +280,7 @@ class RangeReader:
             )
 
     def _require_filtered(self, table: Captured, logged: LogTable, where: str) -> None:
-        """Raise ``SourceChangedError`` if old rows of the log do not have the columns of the table's filter."""
+        """Raise ``SourceChangedError`` if old rows of the log do not contain the columns of the table's filter."""
         missing = set(table.filtered) - set(logged.key)
         if missing:
             raise SourceChangedError(
@@ -311,7 +311,7 @@ class RangeReader:
 
 
 def _commit(batch: ChangeBatch, number: int) -> Commit:
-    """Return the transaction with a number. A batch contains consecutive transactions."""
+    """Return the transaction with the given number. A batch contains consecutive transactions."""
     found = batch.transactions[number - batch.transactions[0].number]
     return Commit(_EPOCH_MS + found.time_us // 1000, found.commit_lsn.padded)
 

@@ -105,7 +105,7 @@ class Settings:
 
     @property
     def session(self) -> Address:
-        """Address for sessions that read rows, with settings by which they format values like the log."""
+        """Address for sessions that read rows, with settings that make the server format values as in the log."""
         return with_session(self.address)
 
     @property

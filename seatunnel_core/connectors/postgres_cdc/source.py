@@ -80,7 +80,7 @@ _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_pre
 
 
 class PostgresCdcSource(Source):
-    """Tables, then their changes; unbounded, except with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
+    """Reads tables, then their changes; bounded with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
 
     identifier: ClassVar[str] = "Postgres-CDC"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

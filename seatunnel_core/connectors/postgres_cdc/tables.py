@@ -56,7 +56,7 @@ class Captured:
     path: TableName
     found: Found
     masks: Mapping[str, str] = field(factory=dict)
-    """Columns of each mask by the mask's name; the row filter has an empty name."""
+    """Columns of each mask, keyed by the mask's name; the row filter has an empty name."""
 
     former_masks: Mapping[str, str] = field(factory=dict)
     """Masks by column name, for states of earlier versions; the row filter has an empty name."""
@@ -77,7 +77,7 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Fingerprint of the columns and the key, followed by a hyphen and that of masks and filter, if any."""
+        """Fingerprint of the columns and the key, and after a hyphen that of the masks and the filter, if any."""
         return f"{self.columns}-{_masks_of(self.masks)}" if self.masks else self.columns
 
     @cached_property

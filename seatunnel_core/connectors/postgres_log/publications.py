@@ -144,7 +144,7 @@ def drop_publication(connection: Any, name: str) -> None:
 
 
 def capture_problems(connection: Any, names: Sequence[str], tables: Sequence[TableName]) -> list[str]:
-    """Return the reasons why publications do not send all changes of tables, with remedies; empty if they do."""
+    """Return the reasons why publications do not send all changes of tables, with remedies; empty if they send all."""
     found = {name: publication(connection, name) for name in names}
     problems = [
         f"the publication {name} does not exist; run CREATE PUBLICATION {quoted_name(name)} FOR TABLE "

@@ -23,7 +23,7 @@ _SETTINGS = {
 
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-"""TCP keepalives by which each side detects a failure of the other machine within a minute."""
+"""TCP keepalives with which each side detects a failure of the other machine within a minute."""
 
 _UNSENT_MS = 60_000
 """Maximum time without acknowledgement of sent data, in milliseconds. Keepalives do not cover this case."""

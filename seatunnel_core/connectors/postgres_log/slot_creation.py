@@ -1,4 +1,4 @@
-"""Asynchronous creation of a slot, because the server waits until all open transactions have ended."""
+"""Asynchronous creation of a slot. The server first waits until all open transactions have ended."""
 
 from collections.abc import Mapping
 from contextlib import suppress

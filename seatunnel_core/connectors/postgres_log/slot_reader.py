@@ -20,7 +20,7 @@ _STATUS_S = 10.0
 """Interval of unrequested status messages, in seconds."""
 
 _PATIENCE_S = 0.02
-"""Time without messages after which the server is asked for its log position, in seconds."""
+"""Time without messages after which the reader requests the server's log position, in seconds."""
 
 
 class SlotReader:

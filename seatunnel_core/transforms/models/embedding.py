@@ -161,7 +161,7 @@ class Embedding(Transform):
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """Return the vectors of a response, sorted by index if there is one."""
+    """Return the vectors of a response, sorted by index if it contains indexes."""
     if all(isinstance(each, dict) and "embedding" in each for each in values):
         numbered = sorted(enumerate(values), key=lambda pair: pair[1].get("index", pair[0]))
         return [each["embedding"] for _, each in numbered]

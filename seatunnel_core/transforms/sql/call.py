@@ -35,7 +35,7 @@ class Call:
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:
-        """Return an argument as a string; other types are converted as by CAST."""
+        """Return an argument as a string; other types are cast."""
         return self.cast(at, STRING)
 
     def whole(self, at: int, kind: pa.DataType = INT) -> Value:
@@ -52,7 +52,7 @@ class Call:
         raise self.wrong(at, "a number")
 
     def cast(self, at: int, kind: pa.DataType) -> Value:
-        """Return an argument converted to another type as by CAST."""
+        """Return an argument cast to another type."""
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
     def known(self, at: int, wanted: str, default: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST``. Conversions to integers truncate; all others are as in H2."""
+"""``CAST`` and ``TRY_CAST``. Conversions to integers truncate; all other conversions behave as in H2."""
 
 import datetime as dt
 import decimal
@@ -46,7 +46,7 @@ _NEAREST = "half_towards_infinity"
 def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
     """Convert a value to another type; raise ``SqlError`` if the types are not convertible.
 
-    ``what`` is the part of the statement and its position, for messages. If ``tolerant``, values that cannot be
+    ``what`` is the part of the statement and its position, for messages. If ``tolerant`` is True, values that cannot be
     converted become null.
     """
     value = beside(value, (kind,))

@@ -61,11 +61,11 @@ class Expressions:
         return self.converted(self.value(node), BOOLEAN, node)
 
     def converted(self, value: Value, kind: pa.DataType, node: exp.Expression) -> Value:
-        """Return a value converted to another type as by CAST."""
+        """Return a value cast to another type."""
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        """Compile a call; raise ``SqlError`` for a wrong number of arguments or for a function not allowed there."""
+        """Compile a call; raise ``SqlError`` for a wrong number of arguments or for a function that is not allowed."""
         known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} is allowed only after LATERAL VIEW")

@@ -35,7 +35,7 @@ class Plan:
     """Columns of the result."""
 
     passed: Mapping[str, str]
-    """Unchanged columns: output names by input names."""
+    """Output names of unchanged columns, keyed by input name."""
 
     explodes: tuple[Explode, ...]
     engine: Engine = field(repr=False)

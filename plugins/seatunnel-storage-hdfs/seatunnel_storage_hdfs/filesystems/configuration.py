@@ -1,4 +1,4 @@
-"""Create a storage on an fsspec file system from ``plugin-config``."""
+"""Creation of a storage on an fsspec file system from ``plugin-config``."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""Checkpoints on an fsspec file system, by conditional puts or with a single writer."""
+"""Checkpoints on an fsspec file system, with conditional puts or a single writer."""
 
 import contextlib
 import datetime

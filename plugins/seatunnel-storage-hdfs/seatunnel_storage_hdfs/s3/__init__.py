@@ -14,7 +14,7 @@ from seatunnel_storage_hdfs.s3.probe import probe
 from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage
 
 _LONGEST_NAMESPACE = 700
-"""Maximum length of a namespace in bytes. S3 allows keys of 1,024; this engine adds at most about 250."""
+"""Maximum length of a namespace in bytes. S3 allows keys of 1,024 bytes; this engine adds at most about 250."""
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:

@@ -11,7 +11,7 @@ from attrs import frozen
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 Misfits = Mapping[int, str]
-"""Messages by row index for values that the Arrow type cannot represent. These values are null in the array."""
+"""Messages for values that the Arrow type cannot represent, keyed by row index. These values are null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Mask = npt.NDArray[np.bool_] | None
@@ -90,7 +90,7 @@ def array_of(values: Values, arrow: pa.DataType) -> pa.Array:
 
 
 def fixed_size(values: Values, size: int) -> tuple[npt.NDArray[np.uint8], Mask]:
-    """Return fixed-size values as a byte matrix with one row per value, and a null mask or ``None`` (no nulls)."""
+    """Return fixed-size values as a byte matrix with one row per value and a null mask (``None`` if all are valid)."""
     if isinstance(values, FixedValues):
         return values.numbers.view(np.uint8).reshape(len(values), size), values.absent
     values, absent = listed(values), None

@@ -169,7 +169,7 @@ def _member(data: bytes, start: int, entry: int, width: int, builder: type[Build
 
 
 def _opaque(kind: int, value: bytes) -> str:
-    """Format a value of an SQL type that JSON does not have."""
+    """Format a value of an SQL type that does not exist in JSON."""
     if kind in (ct.NEWDECIMAL, ct.DECIMAL):
         return decimal_text(value[2:], value[0], value[1])
     if kind in (ct.DATE, ct.TIME, ct.DATETIME, ct.TIMESTAMP) and len(value) == 8:

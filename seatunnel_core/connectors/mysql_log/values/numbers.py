@@ -130,7 +130,7 @@ def _limbs(numbers: npt.NDArray[Any], arrow: pa.DataType) -> npt.NDArray[Any]:
 
 
 def _decimals(limbs: npt.NDArray[Any], absent: npt.NDArray[Any] | None, arrow: pa.DataType) -> pa.Array:
-    """Convert little-endian 64-bit limbs to decimals, two per value unless the type has more."""
+    """Convert little-endian 64-bit limbs to decimals: two limbs per value, or more if the type requires it."""
     size = arrow.bit_width // 64
     if limbs.ndim == 2 and limbs.shape[1] < size:
         sign = limbs[:, 1:]

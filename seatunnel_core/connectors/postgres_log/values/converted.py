@@ -18,7 +18,7 @@ from seatunnel_core.connectors.postgres_log.values.strings import array_of, asci
 from seatunnel_core.rows.extent import BEYOND
 
 Misfits = Mapping[int, str]
-"""Messages by index for values that the Arrow type cannot represent. These values are null in the array."""
+"""Messages for values that the Arrow type cannot represent, keyed by index. These values are null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Convert = Callable[[Values], Converted]

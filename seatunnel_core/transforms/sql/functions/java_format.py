@@ -1,4 +1,4 @@
-"""Formatting and parsing by Java's date and time patterns (``yyyy-MM-dd HH:mm:ss``), in English."""
+"""Formatting and parsing with Java's date and time patterns (``yyyy-MM-dd HH:mm:ss``), in English."""
 
 import calendar
 import datetime as dt
@@ -41,7 +41,7 @@ class Pattern:
     def read(self, text: str, *, existing: bool = False) -> dt.datetime:
         """Parse a timestamp; parts missing in the pattern are taken from 1970-01-01 00:00.
 
-        As in Java, the 30th and 31st of a shorter month become its last day, unless ``existing``.
+        As in Java, the 30th and 31st of a shorter month become its last day, unless ``existing`` is True.
 
         Raises:
             ValueError: The string does not match the pattern, or its day does not exist.
