@@ -128,7 +128,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
     if not isinstance(factory, CheckpointStorageFactory) or factory.factory_identifier != point.name:
         raise StoragePluginError(
             f"{plugin} does not provide a CheckpointStorageFactory with the factory_identifier {point.name!r}: "
-            f"{point.value} must have the hook seatunnel_checkpoint_storage that returns one"
+            f"{point.value} must have the hook seatunnel_checkpoint_storage, which returns the factory"
         )
     return factory
 

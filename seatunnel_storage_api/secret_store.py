@@ -141,6 +141,7 @@ def _loaded(point: "EntryPoint") -> SecretStore:
         ) from cause
     if not isinstance(store, SecretStore):
         raise StorageConfigurationError(
-            f"{point.value} returns no secret store: it must have the hook seatunnel_secret_store that returns one"
+            f"{point.value} does not return a secret store: it must have the hook seatunnel_secret_store, which "
+            "returns the store"
         )
     return store

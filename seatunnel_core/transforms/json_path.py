@@ -87,8 +87,8 @@ class JsonPath(Transform):
             kind = schema.columns.field(name).type
             if not (is_text(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind)):
                 raise TransformError(
-                    f"JsonPath: the column {name} of the table {schema.table} is {type_name(kind)}; JSON is a string, "
-                    "bytes, an array, a map or a row"
+                    f"JsonPath: the column {name} of the table {schema.table} is {type_name(kind)}, but must be a "
+                    "string, bytes, an array, a map or a row"
                 )
         return with_outputs(schema, self._outputs)
 

@@ -196,7 +196,7 @@ def test_a_log_without_names_stops_at_a_change_of_columns(tmp_path: Path) -> Non
         ('table-names-config = [{ table = "t", columns = [id, nam] }]', "did you mean name?"),
         ('debezium { "column.mask.with.3.chars" = ".*t.id" }', "applies to a key column"),
         ('debezium { "column.mask.with.3.chars" = ".*t.nam" }', "matches no selected column"),
-        ('debezium { "column.truncate.to.3.chars" = ".*t.number" }', "only text can be truncated"),
+        ('debezium { "column.truncate.to.3.chars" = ".*t.number" }', "only strings can be truncated"),
         (f'debezium {{ "column.mask.hash.v2.MD5.with.salt.{SALT}" = ".*t.name" }}', "with.salt.*** is not supported"),
     ],
 )

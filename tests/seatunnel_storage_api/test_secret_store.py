@@ -84,7 +84,7 @@ def test_a_secret_and_a_part_of_one(own: Own) -> None:
         ("secret://own/db#deep", "has no string 'deep'"),
         ("secret://own", "does not refer to a secret"),
         ("secret://owm/x", "there is no secret store 'owm'; installed: own, torn, twice, wrong"),
-        ("secret://wrong/x", "one:wrong returns no secret store"),
+        ("secret://wrong/x", "one:wrong does not return a secret store"),
         ("secret://twice/x", "two secret stores are named 'twice': one:twice, two:twice"),
         ("secret://torn/x", "the secret store 'torn' cannot be loaded: KeyError: 'three:torn'"),
     ],

@@ -127,12 +127,12 @@ def changes(body: memoryview, where: str) -> Iterator[Change]:
         start = at + _RECORD.size + key_bytes
         at = start + value_bytes
         if at > len(body):
-            raise damaged(where, "a record is longer than the frame that holds it")
+            raise damaged(where, "a record is longer than the frame that contains it")
         try:
             key = str(body[start - key_bytes : start], "utf-8")
             yield key, _entry(operation, body[start:at], where)
         except UnicodeDecodeError as cause:
-            raise damaged(where, "a record holds a name that is not UTF-8") from cause
+            raise damaged(where, "a record contains a name that is not UTF-8") from cause
 
 
 def _entry(operation: int, value: memoryview, where: str) -> Entry | None:

@@ -112,7 +112,7 @@ def _present(folder: Folder, piece: Piece) -> bytes:
 
 def _expected(frame: Frame, kind: Kind, epoch: int, number: int, where: str) -> Frame:
     if (frame.kind, frame.epoch, frame.number) != (kind, epoch, number):
-        raise frames.damaged(where, f"it holds group {frame.number} of epoch {frame.epoch} instead of {number}")
+        raise frames.damaged(where, f"it contains group {frame.number} of epoch {frame.epoch} instead of {number}")
     return frame
 
 

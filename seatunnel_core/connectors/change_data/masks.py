@@ -46,7 +46,7 @@ class Truncation(Mask):
     length: int
 
     def problem(self, values: pa.DataType) -> str:
-        return "" if of.is_string(values) else "only text can be truncated"
+        return "" if of.is_string(values) else "only strings can be truncated"
 
     def applied(self, values: pa.Array) -> pa.Array:
         return pc.utf8_slice_codeunits(values, 0, self.length)

@@ -170,14 +170,14 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
         BOOLEAN,
         default=False,
         no_effect="the format native is not supported",
-        doc="SeaTunnel's option for the native format.",
+        doc="Option of SeaTunnel's native format.",
     ),
     Option(
         "reader_cache_queue_size",
         within(1, 2**31 - 1),
         default=1024,
         no_effect="the engine assigns splits",
-        doc="SeaTunnel's option for its readers.",
+        doc="Option of SeaTunnel's readers.",
     ),
 )
 _IN_AN_ENTRY: tuple[Option[Any], ...] = (

@@ -7,7 +7,7 @@ from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Opt
 from seatunnel_core.connectors.change_data import options as shared
 
 SCHEMA_NAMES: Option[tuple[str, ...]] = Option(
-    "schema-names", LIST(), doc="Schemas from which tables are captured. By default all of them."
+    "schema-names", LIST(), doc="Schemas from which tables are captured. By default all schemas."
 )
 SLOT = Option(
     "slot.name",
@@ -37,7 +37,7 @@ STARTUP = Option(
     ENUM("initial", "snapshot-only", "latest", "earliest", "committed-offset"),
     default="initial",
     doc="initial reads the tables and then their changes; snapshot-only reads only the tables. latest reads changes "
-    "from now on, earliest from the start of the slot, and committed-offset only if the slot exists.",
+    "from now on. earliest and committed-offset read from the start of the slot; with committed-offset it must exist.",
 )
 STOP = Option(
     "stop.mode",

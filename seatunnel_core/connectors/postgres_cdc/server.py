@@ -207,7 +207,7 @@ def _needs_publication(
         return [f"the publication {settings.publication} does not contain all captured tables; run ALTER PUBLICATION "
                 f"{name} ADD TABLE {listed} as its owner"]  # fmt: skip
     return [
-        f"the user of the job may not create the publication {settings.publication}, because this requires the "
+        f"the user of the job cannot create the publication {settings.publication}, because this requires the "
         f"CREATE privilege on the database and ownership of the tables; run CREATE PUBLICATION {name} FOR TABLE "
         f"{listed} WITH (publish_via_partition_root = true) as their owner, or GRANT CREATE ON DATABASE "
         f"{quoted_name(database)} TO {role} if this role owns the tables"

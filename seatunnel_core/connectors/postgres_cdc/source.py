@@ -90,8 +90,8 @@ class PostgresCdcSource(Source):
     acknowledges = True
     acknowledges_oldest = True
     caveat = (
-        "Exceptions: the job fails if another program advances or drops the replication slot; and with sinks that "
-        "write directly, rows that are deleted while tables are copied may stay after a failure"
+        "Exceptions: the job fails if another program advances or drops the replication slot. With sinks that "
+        "write directly, rows that are deleted while tables are copied may remain after a failure"
     )
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"

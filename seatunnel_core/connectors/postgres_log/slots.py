@@ -200,7 +200,7 @@ def created(name: str, rows: Sequence[tuple[str | None, ...]]) -> CreatedSlot:
 def creation_error(name: str, error: LogError) -> LogError:
     """Return the error for a failed creation of a slot."""
     if isinstance(error, LogServerError) and error.sqlstate == _EXISTS:
-        return LogServerError(f"the replication slot {name} exists already; drop it or choose another name", _EXISTS)
+        return LogServerError(f"the replication slot {name} already exists; drop it or choose another name", _EXISTS)
     return error
 
 

@@ -113,7 +113,7 @@ def test_rejected_properties(debezium: dict[str, str], said: str) -> None:
         ),
         ({"column__exclude__list": ".*name, .*fone"}, r"'\.\*fone' of column.exclude.list matches no column"),
         ({"column__include__list": ".*id, .*fone"}, r"'\.\*fone' of column.include.list matches no column"),
-        ({"column__truncate__to__3__chars": ".*a"}, "only text can be truncated"),
+        ({"column__truncate__to__3__chars": ".*a"}, "only strings can be truncated"),
         ({"column__truncate__to__3__chars": ".*name", "column__mask__with__3__chars": ".*name"}, "both apply"),
     ],
 )

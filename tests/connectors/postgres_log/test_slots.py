@@ -195,7 +195,7 @@ def test_a_slot_and_its_snapshot_divide_the_rows(shop: LogShop) -> None:
             other.execute(f"SET TRANSACTION SNAPSHOT '{made.snapshot}'")
             assert other.execute("SELECT id FROM shop.t").fetchall() == [(1,)]
     with ReplicationConnection(log_parameters(shop.address)) as log:
-        with pytest.raises(LogServerError, match="shop_export exists already"):
+        with pytest.raises(LogServerError, match="shop_export already exists"):
             create_slot(log, "shop_export")
         assert log.identify().database == "postgres"
         assert create_slot(log, "shop_temporary", temporary=True).snapshot is None
