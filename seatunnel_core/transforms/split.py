@@ -73,7 +73,7 @@ class Split(Transform):
         try:
             written = texts(values)
         except pa.ArrowInvalid as error:
-            said = f"Split: the column {self._field} of the table {batch.table} contains bytes that are not valid text"
+            said = f"Split: the column {self._field} of the table {batch.table} contains bytes that are not UTF-8"
             raise RowError(f"{said}: {error}", column=self._field) from None
         lists = pc.split_pattern_regex(written, self._separator, max_splits=count - 1)
         parts = pc.list_slice(lists, 0, count, return_fixed_size_list=True)

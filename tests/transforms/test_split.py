@@ -118,5 +118,5 @@ def test_bytes_that_are_no_text_are_named() -> None:
     """They ended in an error of Arrow."""
     split = made(Split, split_field="data", separator=" ", output_fields=["x"])
     rows = pa.record_batch({"data": [b"a b", b"\xff"]})
-    with pytest.raises(RowError, match="the column data of the table t contains bytes that are not valid text"):
+    with pytest.raises(RowError, match="the column data of the table t contains bytes that are not UTF-8"):
         list(split.apply(Batch(table="t", rows=rows)))

@@ -76,7 +76,7 @@ def table_prefix(configuration: Mapping[str, str]) -> str:
     if not _PREFIX.fullmatch(written):
         raise StorageConfigurationError(
             f"{TABLE_PREFIX} is {written!r}, expected a letter and up to 39 letters, digits and _: write "
-            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a PostgreSQL schema belongs in url, as ?currentSchema=name"
+            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a PostgreSQL schema belongs in url: ?currentSchema=name"
         )
     return written
 
@@ -86,7 +86,7 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
             f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for a key of a table: "
-            f"choose a namespace of at most {_LONGEST_NAMESPACE}"
+            f"choose a namespace of at most {_LONGEST_NAMESPACE} bytes"
         )
     return namespace
 

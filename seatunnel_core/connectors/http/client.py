@@ -71,7 +71,7 @@ class Answer:
         except LookupError:
             raise SourceError(f"{where}: the response has the unknown encoding {named!r}") from None
         except UnicodeError as error:
-            said = "" if named else ", and its Content-Type header names no other charset"
+            said = "" if named else ", and its Content-Type header specifies no other charset"
             raise SourceError(f"{where}: the response is not {named or 'UTF-8'}: {error}{said}") from None
 
     @property

@@ -110,7 +110,7 @@ class _LoggedIn(ServiceSource):
 Github = _source(
     "Github",
     "Reads rows from GitHub's REST API; sends the header ``Authorization: Bearer access_token``.",
-    evolve(ACCESS_TOKEN, required=False, doc="Personal access token; without it, only public data is read."),
+    evolve(ACCESS_TOKEN, required=False, doc="Personal access token; if unset, only public data is read."),
     headers={_AUTHORIZATION: _Header("Bearer {access_token}")},
     example="""
         url = "https://api.github.com/orgs/apache/repos"

@@ -234,7 +234,7 @@ def _charset(where: str, raw: RawColumn, known: DeclaredColumn | None) -> str:
     if raw.collation is not None:
         return charset_of(raw.collation, where)
     if known is None:
-        raise TableShapeError(f"{where}: the log does not contain its character set; {_REMEDY}")
+        raise TableShapeError(f"{where}: the log does not contain the character set of the column; {_REMEDY}")
     if kind_of(known.declared) in _OF_BYTES:
         return "binary"
     if not known.charset:
@@ -249,7 +249,7 @@ def _members(where: str, raw: RawColumn, known: DeclaredColumn | None, charset: 
         decode = decoder_of(charset)
         return tuple(decode(each) for each in raw.members)
     if known is None:
-        raise TableShapeError(f"{where}: the log does not name its members; {_REMEDY}")
+        raise TableShapeError(f"{where}: the log does not name the members of the column; {_REMEDY}")
     return members_of(known.declared)
 
 

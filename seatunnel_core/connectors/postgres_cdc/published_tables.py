@@ -95,7 +95,7 @@ def require_published(
         if now.oid != before.oid:
             raise SourceChangedError(
                 f"the table {shown} is not the table with which the job started: it was created again, or another "
-                "table was renamed to it. Start a new job"
+                "table was renamed to this name. Start a new job"
             )
         if (key := keys.get(table)) is not None and set(now.key) != set(key):
             raise SourceChangedError(

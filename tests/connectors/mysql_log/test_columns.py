@@ -161,8 +161,8 @@ def test_another_number_of_columns_is_an_error() -> None:
     [
         (RawColumn(type=ct.LONG), "does not name the columns"),
         (RawColumn(type=ct.LONG, name="c"), "does not state whether the column is unsigned"),
-        (RawColumn(type=ct.VARCHAR, meta=(9,), name="c"), "does not contain its character set"),
-        (RawColumn(type=ct.ENUM, meta=(1,), name="c", collation=45), "does not name its members"),
+        (RawColumn(type=ct.VARCHAR, meta=(9,), name="c"), "does not contain the character set of the column"),
+        (RawColumn(type=ct.ENUM, meta=(1,), name="c", collation=45), "does not name the members of the column"),
     ],
 )
 def test_a_log_that_does_not_describe_its_columns_is_an_error(raw: RawColumn, said: str) -> None:
@@ -267,7 +267,7 @@ def test_numbers_that_no_server_writes_are_an_error() -> None:
     with pytest.raises(MalformedLogError, match="not a valid decimal"):
         converted("decimal(9,0)", ct.NEWDECIMAL, (9, 0), [b"\xff\xff\xff\xff"])
     for kind, text in ((ct.ENUM, "enum('a','b')"), (ct.SET, "set('a','b')")):
-        with pytest.raises(MalformedLogError, match="its column has 2 members"):
+        with pytest.raises(MalformedLogError, match="the column has 2 members"):
             converted(text, kind, (1,), [7], charset="latin1")
 
 

@@ -51,10 +51,11 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
         )
     shared.warn(
         [
-            f"checkpoints on storage.type: {kind} with {SINGLE_WRITER}: true. This storage does not guarantee that "
-            "a second engine on the same job is fenced or cannot overwrite checkpoints (promises 7, 8 and 10), or "
-            f"that a checkpoint survives {'the end of this process' if kind == 'memory' else _CRASH} (promise 1). "
-            f"Never start two engines on {more['namespace']}"
+            f"checkpoints are stored on storage.type: {kind} with {SINGLE_WRITER}: true. This storage does not "
+            "guarantee that a second engine on the same job is fenced or cannot overwrite checkpoints (promises 7, 8 "
+            "and 10), or that a checkpoint survives "
+            f"{'the end of this process' if kind == 'memory' else _CRASH} (promise 1). Never start two engines on "
+            f"{more['namespace']}"
         ]
     )
     return SingleWriterStorage(**more)

@@ -40,6 +40,6 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
             f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for an S3 key: choose a "
-            f"namespace of at most {_LONGEST_NAMESPACE}"
+            f"namespace of at most {_LONGEST_NAMESPACE} bytes"
         )
     return namespace

@@ -62,7 +62,7 @@ def enum(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: b
     names = ["", *members]
     most = _most(values)
     if most >= len(names):
-        raise MalformedLogError(f"an ENUM value has the index {most}, but its column has {len(members)} members")
+        raise MalformedLogError(f"an ENUM value has the index {most}, but the column has {len(members)} members")
     if isinstance(values, FixedValues) and not lossy:
         return pa.array(names, arrow).take(values.array()), {}
     return _named([None if value is None else names[value] for value in listed(values)], arrow, lossy=lossy)
@@ -81,7 +81,7 @@ def set_(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: b
     for value in set(values) - {None}:
         bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value
         if bits >> len(members):
-            raise MalformedLogError(f"a SET value has the bits {bits:b}, but its column has {len(members)} members")
+            raise MalformedLogError(f"a SET value has the bits {bits:b}, but the column has {len(members)} members")
         texts[value] = ",".join(member for number, member in enumerate(members) if bits >> number & 1)
     return _named([texts[value] for value in values], arrow, lossy=lossy)
 
