@@ -10,7 +10,9 @@ from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.log_times import LogTimes
 from seatunnel_core.connectors.change_data.rereading import RereadChunks
 from seatunnel_core.connectors.change_data.snapshot_progress import snapshot_progress
+from seatunnel_core.connectors.mysql_cdc.planning import Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.server import Server
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 
@@ -31,6 +33,12 @@ class Observed:
 
     sizes: Mapping[str, int] = field(factory=dict, repr=False)
     """Sizes of the log files that are needed to compute the lag, in bytes."""
+
+    @classmethod
+    def of(cls, planner: Planner, server: Server) -> "Observed":
+        """Return the state before the first poll of a planner."""
+        ahead_ms = server.clock_ms() - round(time.time() * 1000)
+        return cls(tables=planner.tables, chunks=planner.chunks, rereads=planner.rereads, ahead_ms=ahead_ms)
 
     def and_end(
         self, progress: Progress, end: LogPosition, file_sizes: Callable[[], Mapping[str, int]], *, starts_now: bool

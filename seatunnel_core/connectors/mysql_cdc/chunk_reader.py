@@ -1,6 +1,8 @@
 """Reader of a chunk. It returns the rows as of an exact log position, the mark of the chunk."""
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,7 @@ class ChunkReader:
     # -- MariaDB --------------------------------------------------------------------------------------------------
 
     def _snapshot(self) -> Rows:
-        with self.server.dialect.pool.lend(READING) as connection:
+        with self._connection() as connection:
             self._begin(connection)
             found = dict(_rows(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'"))
             if not found.get("Binlog_snapshot_file"):
@@ -82,23 +84,19 @@ class ChunkReader:
         All transactions executed before the snapshot are visible in it. All visible transactions are logged before the
         mark, because the mark is taken after the snapshot.
         """
-        executed = self._variable("gtid_executed")
-        with self.server.dialect.pool.lend(READING) as connection:
+        executed = self.server.variable("gtid_executed")
+        with self._connection() as connection:
             self._begin(connection)
             mark = self.server.position(self.state)
             correction = Correction(self.found.schema().primary_key)
             # A logged transaction is owned until it is executed, so the order of these two matters.
-            owned, later = self._variable("gtid_owned"), self._variable("gtid_executed")
+            owned, later = self.server.variable("gtid_owned"), self.server.variable("gtid_executed")
             if owned or later != executed:
                 correction.add(self._logged(gtid_set_of(executed), mark), mark)
             for rows in self._selected(connection, ""):
                 yield correction.unchanged(rows)
         yield from correction.changed(self._inside)
         return mark
-
-    def _variable(self, name: str) -> str:
-        ((value,),) = self.server.ask(f"SELECT @@global.{name}")
-        return str(value)
 
     # -- MySQL without GTIDs --------------------------------------------------------------------------------------
 
@@ -108,7 +106,7 @@ class ChunkReader:
         The read waits for logged transactions that are not committed yet, because they hold locks.
         """
         start = self.server.position(self.state)
-        with self.server.dialect.pool.lend(READING) as connection:
+        with self._connection() as connection:
             connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.run("START TRANSACTION")
             found = list(self._selected(connection, " LOCK IN SHARE MODE"))
@@ -128,7 +126,7 @@ class ChunkReader:
         The lock waits for all transactions that have changed the table, so they are visible, and logged before the
         mark. It is released before any row is read.
         """
-        with self.server.dialect.pool.lend(READING) as connection:
+        with self._connection() as connection:
             with locked_table(self.server, path_of(self.found)):
                 self._begin(connection)
                 mark = self.server.position(self.state)
@@ -136,6 +134,12 @@ class ChunkReader:
         return mark
 
     # -- all ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _connection(self) -> Iterator[Reader]:
+        with self.server.dialect.pool.lend(READING) as connection:
+            self.server.require_known(connection, partial(_rows, connection))
+            yield connection
 
     def _begin(self, connection: Reader) -> None:
         connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

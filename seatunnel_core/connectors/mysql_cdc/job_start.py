@@ -7,9 +7,20 @@ from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
-from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.times import first_file
 from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+_LOCKS = (
+    "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE, and writers of these rows "
+    "wait until the chunk has been read. Set gtid_mode = ON to read without locks"
+)
+
+
+def lock_notes(options: Options, state: ServerState) -> list[str]:
+    """Return a note if the job reads chunks with locks; otherwise an empty list."""
+    is_read = options[opt.STARTUP_MODE] == "initial"
+    return [_LOCKS] if is_read and state.marking is Marking.LOCKS else []
 
 
 def first_progress(options: Options, server: Server, state: ServerState) -> Progress:
@@ -31,7 +42,7 @@ def first_progress(options: Options, server: Server, state: ServerState) -> Prog
         stop = LogPosition(options[opt.STOP_FILE], options[opt.STOP_POS])
     start = ChunkStart() if mode == "initial" else None
     return Progress(
-        server=server.identity(state),
+        server=state.identity,
         log=log,
         start=start,
         stop=stop,

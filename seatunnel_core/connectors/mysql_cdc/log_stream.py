@@ -1,14 +1,16 @@
 """Stream of log events from a position to the current end of the log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
+from typing import Any
 from zlib import crc32
 
 from attrs import frozen
 
 from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
 from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
-from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.errors import LogError
 from seatunnel_core.connectors.mysql_log.events import (
@@ -61,11 +63,15 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
     """Connect to a server to read its log from a start position.
 
     Raises:
+        ServerReplacedError: The connection leads to another server than the known one.
         SourceError: The server is not reachable or rejects the connection.
     """
     session = session_of(server.dialect.address, server.dialect.literal)
     try:
         connection = mysql_connection(session.parameters)
+        server.require_known(connection, partial(_rows, connection))
+    except ServerReplacedError:
+        raise
     except Exception as error:
         raise server.failed("the log of the server cannot be read", error) from error
     requested = start
@@ -74,6 +80,13 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
     return LogStream(
         ServerStream(connection, DumpRequest(start=requested, server_id=_ANONYMOUS, until_now=True)), start
     )
+
+
+def _rows(connection: Any, statement: str) -> Sequence[Sequence[Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        found: Sequence[Sequence[Any]] = cursor.fetchall()
+        return found
 
 
 def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[Event | None]:

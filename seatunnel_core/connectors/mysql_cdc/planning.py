@@ -9,8 +9,10 @@ from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.rereading import RereadChunks, completed, require_endless
+from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
@@ -49,6 +51,30 @@ class Planner:
     parallelism: int
     stops_at_end: bool = False
     """True if the job ends at the log position that is current when the snapshot is complete."""
+
+    @classmethod
+    def of(
+        cls,
+        captured: Sequence[Found],
+        server: Server,
+        state: ServerState,
+        parallelism: int,
+        *,
+        former: Collection[str],
+        stops_at_end: bool,
+    ) -> "Planner":
+        """Return the planner for captured tables."""
+        chunks = (SteppedChunks if state.is_5_7 else Chunks)(captured)
+        return cls(
+            server=server,
+            state=state,
+            tables=[each.reading.name for each in captured],
+            chunks=chunks,
+            rereads=RereadChunks(chunks),
+            former=former,
+            parallelism=parallelism,
+            stops_at_end=stops_at_end,
+        )
 
     def plan(self, progress: Progress) -> Planned:
         """Plan the next splits.
@@ -137,7 +163,7 @@ class Planner:
             for number, each in enumerate(taken)
         )
         bodies = [
-            {"chunk": chunk.number, "rows": each.piece.rows, "log": str(progress.log), **each.body()}
+            {"chunk": chunk.number, **_planned_at(progress), "rows": each.piece.rows, **each.body()}
             for chunk, each in zip(window, taken, strict=True)
         ]
         after = start if start.table < len(self.tables) else None
@@ -157,7 +183,7 @@ class Planner:
             index = self.tables.index(reread.table)
             taken, after = self.rereads.take(reread, index, connection, str(progress.log))
         bodies = tuple(
-            {"chunk": number, "rows": each.piece.rows, "log": str(progress.log), "reread": True, **each.body()}
+            {"chunk": number, **_planned_at(progress), "rows": each.piece.rows, "reread": True, **each.body()}
             for number, each in enumerate(taken, reread.next)
         )
         return Planned(progress=evolve(progress, rereads=(after, *later)), bodies=bodies, end=planned.end)
@@ -188,5 +214,12 @@ class Planner:
 
     def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:
         """Return the body of a range split. It lists the tables, because more tables may match the options later."""
-        prepared = [*progress.prepared]
-        return {"from": str(start), "to": str(end), "prepared": prepared, "tables": [*self.tables]}
+        body: dict[str, Any] = {"from": str(start), "to": str(end), "server": progress.server}
+        if progress.gtids is not None:
+            body["gtids"] = progress.gtids
+        return {**body, "prepared": [*progress.prepared], "tables": [*self.tables]}
+
+
+def _planned_at(progress: Progress) -> dict[str, Any]:
+    """Return the log position in the body of a chunk, and the server of the position."""
+    return {"log": str(progress.log), "server": progress.server}

@@ -55,6 +55,9 @@ class Progress:
     log: LogPosition
     """Position up to which the log has been read or planned."""
 
+    gtids: str | None = None
+    """All transactions before this position; ``None`` if they are unknown, or while tables are being copied."""
+
     reading: LogPosition | None = None
     """End of the planned range that its reader has not reported yet; ``None`` if there is no such range."""
 
@@ -100,7 +103,9 @@ class Progress:
 
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
-        rereads = {"rereads": [each.record() for each in self.rereads]} if self.rereads else {}
+        more: dict[str, Any] = {"rereads": [each.record() for each in self.rereads]} if self.rereads else {}
+        if self.gtids is not None:
+            more["gtids"] = self.gtids
         return {
             "server": self.server,
             "log": str(self.log),
@@ -118,7 +123,7 @@ class Progress:
             "statement": self.statement,
             "is_reported": self.is_reported,
             "defined": None if self.defined is None else str(self.defined),
-            **rereads,
+            **more,
         }
 
     @classmethod
@@ -143,13 +148,15 @@ class Progress:
             is_reported=bool(cursor.get("is_reported")),
             defined=None if cursor.get("defined") is None else position_of(stored.text(cursor, "defined")),
             rereads=rereads_of(cursor),
+            gtids=stored.text(cursor, "gtids") if "gtids" in cursor else None,
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
         """Return the progress after a reader has reported.
 
         The report of a chunk contains its number and mark. The report of a range contains the position that was
-        reached, the reason if it ended early, and whether the end time of the job was reached.
+        reached, the reason if it ended early, and whether the end time of the job was reached. It also contains the
+        server, because the reader may have continued at another one.
         """
         if "chunk" in fact and not self.window and self.rereads:
             number, is_whole = stored.number(fact, "chunk"), bool(stored.text(fact, "mark"))
@@ -162,13 +169,16 @@ class Progress:
         found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")), committed_ms=committed_ms)
         if "read" not in fact:  # a range between windows, which is always read completely
             return evolve(found, reading=None)
+        if "server" in fact and fact["server"] != self.server:  # positions of the former server are invalid there
+            found = evolve(found, server=stored.text(fact, "server"), stop=None, defined=None)
         read = position_of(stored.text(fact, "read"))
-        stop = read if fact.get("ended") else self.stop
+        stop = read if fact.get("ended") else found.stop
+        gtids = stored.text(fact, "gtids") if "gtids" in fact else None
         changed = tuple(stored.texts(fact, "changed")) if "changed" in fact else ()
         stopped = stored.text(fact, "stopped")
         statement = stored.text(fact, "statement") if "statement" in fact else ""
         rereads = rereading.restarted(self.rereads, changed)
-        found = evolve(found, log=read, reading=None, stop=stop, rereads=rereads)
+        found = evolve(found, log=read, gtids=gtids, reading=None, stop=stop, rereads=rereads)
         return evolve(found, stopped=stopped, changed=changed, statement=statement)
 
     @property

@@ -23,6 +23,8 @@ from seatunnel_core.connectors.mysql_cdc.message_source import logged_at
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
+from seatunnel_core.connectors.mysql_log.gtid import transactions_of
+from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 LIMIT_BYTES = 64 << 20
@@ -55,13 +57,15 @@ class RangeReader:
         limit = LIMIT_BYTES if window is None else None
         read, ended, committed = self.start, False, dict[str, int]()
         stopped, changed, statement = "", list[str](), ""
-        numbers = RowNumbers()
+        numbers, gtids = RowNumbers(), LoggedGtids()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
             end = self._end_before(batch)
             ended = end < self.end
             yield from self._emitted(batch, end, window, numbers, context)
             inside = _before(end, batch.transactions)
+            if "gtids" in self.body:
+                gtids.add(inside)
             if inside:
                 committed = {"committed_ms": inside[-1].timestamp * 1000}
             is_beyond = len(inside) < len(batch.transactions)
@@ -74,13 +78,20 @@ class RangeReader:
         prepared = sorted(distributed.prepared)
         if window is None:
             found = {"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared, "ended": ended}
-            context.report_fact(
-                {**found, **committed, **({"changed": changed, "statement": statement} if changed else {})}
-            )
+            columns = {"changed": changed, "statement": statement} if changed else {}
+            context.report_fact({**found, **self._server_and_gtids(gtids), **committed, **columns})
         elif stopped:
             raise SourceChangedError(stopped)
         else:
             context.report_fact({"prepared": prepared, **committed})
+
+    def _server_and_gtids(self, gtids: LoggedGtids) -> Mapping[str, str]:
+        """Return the server that was read, and all transactions before the end of the range if they are known."""
+        known = self.server.known
+        if known is None or "gtids" not in self.body or not gtids.is_complete:
+            return {} if known is None else {"server": known.identity}
+        base = transactions_of(stored.text(self.body, "gtids"), is_maria=known.is_maria)
+        return {"server": known.identity, "gtids": str(gtids.after(base))}
 
     def _end_before(self, batch: ChangeBatch) -> LogPosition:
         """Return the end of the range, limited to the first transaction at or after the end time of the job."""

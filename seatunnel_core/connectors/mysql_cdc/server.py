@@ -2,11 +2,12 @@
 
 import enum
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
 from seatunnel_core.connector_api.errors import SourceError
@@ -24,6 +25,7 @@ _SETTINGS = (
     "binlog_row_value_options",
     "binlog_row_metadata",
     "gtid_mode",
+    "server_id",
     "server_uuid",
     *retention.SETTINGS,
     *_LOGS_REPLICATED,
@@ -39,6 +41,18 @@ _PRIVILEGES: Mapping[str, Sequence[str]] = {
 
 
 FULL_IMAGES = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
+
+
+_identities: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""Identity of the server to which a connection leads."""
+
+
+class ServerReplacedError(SourceError):
+    """A connection leads to another server than before. Positions in the log of the former one are invalid there."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.retryable = True
 
 
 class Marking(enum.Enum):
@@ -72,6 +86,21 @@ class ServerState:
         if self.is_maria:
             return Marking.SNAPSHOT
         return Marking.GTIDS if self.settings.get("gtid_mode", "").upper() == "ON" else Marking.LOCKS
+
+    @property
+    def has_gtids(self) -> bool:
+        """True if each transaction has a GTID."""
+        return self.marking is not Marking.LOCKS
+
+    @property
+    def identity_variable(self) -> str:
+        """Name of the variable that identifies the server."""
+        return "server_uuid" if "server_uuid" in self.settings and not self.is_maria else "server_id"
+
+    @property
+    def identity(self) -> str:
+        """Value of this variable. Log positions are only valid on one server."""
+        return self.settings.get(self.identity_variable, "")
 
     @property
     def position_statement(self) -> str:
@@ -132,6 +161,8 @@ class Server:
     """Client that runs statements on the captured server."""
 
     dialect: MySQL
+    known: ServerState | None = field(default=None, repr=False)
+    """State of the server to which connections must lead; ``None`` before it is known."""
 
     def ask(self, statement: str) -> Sequence[Sequence[Any]]:
         """Run a statement and return its rows.
@@ -147,21 +178,46 @@ class Server:
         """Yield a connection, and convert driver errors to SourceError with the description ``what``."""
         try:
             with self.dialect.pool.lend() as connection:
+                self.require_known(connection, lambda statement: self.dialect.ask(connection, statement))
                 yield connection
         except SourceError:
             raise
         except Exception as error:
             raise self.failed(what, error) from error
 
+    def require_known(self, connection: Any, ask: Callable[[str], Sequence[Sequence[Any]]]) -> None:
+        """Check that a connection leads to the known server. A new connection is queried once.
+
+        Raises:
+            ServerReplacedError: The address leads to another server now.
+        """
+        if self.known is None:
+            return
+        variable, identity = self.known.identity_variable, self.known.identity
+        if connection not in _identities:
+            ((value,),) = ask(f"SELECT @@global.{variable}")
+            _identities[connection] = _text(value)
+        if _identities[connection] != identity:
+            raise ServerReplacedError(
+                f"{self.dialect.address} now leads to the server with {variable} = {_identities[connection]} instead "
+                f"of {identity}; reading starts again, and checks whether the job can continue there"
+            )
+
+    def variable(self, name: str) -> str:
+        """Return the value of a global variable; empty if it is null."""
+        ((value,),) = self.ask(f"SELECT @@global.{name}")
+        return "" if value is None else _text(value)
+
     def failed(self, what: str, error: BaseException) -> SourceError:
         """Return a SourceError for a failed operation, without the password in its message."""
         return self.dialect.failed(SourceError, f"{self.dialect.address}: {what}", error)
 
     def state(self) -> ServerState:
-        """Query the version and settings of the server."""
+        """Query the version and settings of the server to which the address leads now."""
+        here = self if self.known is None else evolve(self, known=None)
         names = ", ".join(f"'{name}'" for name in _SETTINGS)
-        found = self.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-        ((version,),) = self.ask("SELECT VERSION()")
+        found = here.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+        ((version,),) = here.ask("SELECT VERSION()")
         return ServerState(version=_text(version), settings={_text(name): _text(value) for name, value in found})
 
     def require_capturable(self) -> ServerState:
@@ -252,13 +308,6 @@ class Server:
         """Return the time on the server, in milliseconds since 1970, with a resolution of one second."""
         ((seconds,),) = self.ask("SELECT UNIX_TIMESTAMP()")
         return int(seconds) * 1000
-
-    def identity(self, state: ServerState) -> str:
-        """Return an identifier of the server. Log positions are only valid on one server."""
-        if "server_uuid" in state.settings and not state.is_maria:
-            return state.settings["server_uuid"]
-        ((number,),) = self.ask("SELECT @@global.server_id")
-        return _text(number)
 
     def require_retained(self, position: LogPosition) -> None:
         """Check that the log still contains the events after a position.

@@ -1,15 +1,20 @@
 """Tables of a server, from which the options select those to capture."""
 
 import re
+from typing import Any
 
 from attrs import evolve
 
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data import options as shared
+from seatunnel_core.connectors.change_data.captured_table import captured_table
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
+from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_cdc.table_checks import require_transactions
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
@@ -35,6 +40,32 @@ def listed_tables(server: Server, databases: re.Pattern[str]) -> list[TablePath]
     )
     rows = [(str(database), str(name)) for database, name in server.ask(asked)]
     return [path for path in rows if databases.fullmatch(path[0])]
+
+
+def chosen_tables(
+    server: Server, databases: re.Pattern[str], options: Options, jdbc: Options, rules: ColumnRules
+) -> list[Found]:
+    """Return the tables to capture, sorted by name.
+
+    Args:
+        server: The server.
+        databases: Pattern for the names of selected databases.
+        options: Options of the source.
+        jdbc: Options of ``Jdbc``, from ``jdbc_options``.
+        rules: Choice of the columns.
+    """
+    listed = listed_tables(server, databases)
+    configured = {named(each[shared.CONFIGURED_TABLE], listed): each for each in options[shared.TABLE_CONFIG] or ()}
+    how: Any = {"rules": rules, "without_key": shared.captures_without_key(options)}
+    found = []
+    for path in sorted(TableChoice.of(options).chosen(listed), key=".".join):
+        with server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
+            every = server.dialect.table(connection, path)
+            require_transactions(server.dialect, path, every)
+            how["columns"] = None if every is None else {column.name for column in every.columns}
+            how["configured"] = configured.get(path)
+            found.append(captured_table(server.dialect, connection, path, jdbc, **how))
+    return found
 
 
 def for_tasks(found: Found) -> Found:

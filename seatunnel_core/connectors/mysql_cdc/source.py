@@ -1,7 +1,7 @@
 """The ``MySQL-CDC`` and ``MariaDB-CDC`` sources."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -9,7 +9,7 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
@@ -24,18 +24,10 @@ from seatunnel_core.connector_api.source import (
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
-from seatunnel_core.connectors.change_data.captured_table import captured_table
-from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.rereading import (
-    NOT_ENDLESS,
-    RereadChunks,
-    requested,
-    require_table,
-    skipped_chunk,
-)
-from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
+from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, requested, require_table, skipped_chunk
+from seatunnel_core.connectors.change_data.table_choice import TableChoice
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
@@ -48,10 +40,12 @@ from seatunnel_core.connectors.mysql_cdc.changed_columns import ResumedColumns, 
 from seatunnel_core.connectors.mysql_cdc.chunk_places import divisible
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
-from seatunnel_core.connectors.mysql_cdc.job_start import first_progress
+from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation, continuation_of, range_of
+from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
+from seatunnel_core.connectors.mysql_cdc.job_start import first_progress, lock_notes
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.message_source import read_at
-from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
+from seatunnel_core.connectors.mysql_cdc.planning import IDLE_MS, Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
@@ -63,19 +57,13 @@ from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
     same_tables,
 )
 from seatunnel_core.connectors.mysql_cdc.retention import Retention
-from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
-from seatunnel_core.connectors.mysql_cdc.server_tables import database_pattern, for_tasks, listed_tables
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
+from seatunnel_core.connectors.mysql_cdc.server_tables import chosen_tables, database_pattern, for_tasks
 from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
-from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
-from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_lockable, require_transactions
+from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_lockable
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
-from seatunnel_core.connectors.tables.table_path import TablePath
 
-_LOCKS = (
-    "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE, and writers of these rows "
-    "wait until the chunk has been read. Set gtid_mode = ON to read without locks"
-)
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None}
 
 
@@ -107,7 +95,7 @@ class MySQLCdcSource(Source):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         opt.require_supported(options)
-        self._choice = TableChoice.of(options)
+        TableChoice.of(options)
         self._databases = database_pattern(options)
         self._jdbc = shared.jdbc_options(options, int_narrowing=options[opt.INT_NARROWING])
         address = address_of(self._jdbc)
@@ -126,6 +114,7 @@ class MySQLCdcSource(Source):
         self._planner: Planner | None = None
         self._observed: Observed | None = None
         self._oldest: LogPosition | None = None
+        self._tracking = Tracking()
         self._columns: ResumedColumns | None = None
         """Columns of a resumed job that its cursor does not have yet."""
 
@@ -162,14 +151,8 @@ class MySQLCdcSource(Source):
         paths = [path_of(each) for each in self._look()]
         assert self._state is not None
         shown = [cascades(self._server, paths), Retention.of(self._state.settings).warning()]
-        notes = [*([_LOCKS] if self._locks_rows else []), *(each for each in shown if each is not None)]
+        notes = [*lock_notes(self.options, self._state), *(each for each in shown if each is not None)]
         return [*notes, *self._emission.notes]
-
-    @property
-    def _locks_rows(self) -> bool:
-        """True if reading chunks locks their rows."""
-        is_read = self.options[opt.STARTUP_MODE] == "initial"
-        return is_read and self._state is not None and self._state.marking is Marking.LOCKS
 
     def open(self, *, restored: bool) -> None:
         self._look()
@@ -180,6 +163,7 @@ class MySQLCdcSource(Source):
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
         """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
+        self._follow()
         if self._emission.messages is not None:
             return schemas
         progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules
@@ -191,8 +175,13 @@ class MySQLCdcSource(Source):
         tables = self._look_again()
         assert self._state is not None
         logs_names = self._state.logs_names
-        self._defined = progress.defined
         known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
+        if (elsewhere := self._elsewhere(progress)) is not None:
+            self._defined = None
+            if changed := changed_columns(record, known):
+                raise elsewhere.refused(f"columns of {', '.join(changed)} have changed")
+            return self._emission.schemas(known)
+        self._defined = progress.defined
         if progress.changed or changed_columns(record, known):
             tables, end = defined_tables(self._server, self._state, self._look_again)
             known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
@@ -210,35 +199,35 @@ class MySQLCdcSource(Source):
         return self._look()
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        try:
+            return self._polled(cursor, planning)
+        except ServerReplacedError:
+            self._follow()
+            return self._polled(cursor, planning)
+
+    def _polled(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         tables = self._look()
         assert self._state is not None
         rules, logs_names = self._emission.rules, self._state.logs_names
         names: bytes = cursor["tables"] if cursor else recorded(tables, rules, logs_names=logs_names)
         progress = Progress.of(cursor) if cursor else first_progress(self.options, self._server, self._state)
-        self._require_same(progress, self._state)
+        warnings: list[str | None] = [] if cursor else [*self._warnings()]
+        if (elsewhere := self._elsewhere(progress)) is not None:
+            if progress.reading is not None:  # the reader of the range finds the position, and reports it
+                return PollResult(items=(), cursor=cursor, again_ms=IDLE_MS)
+            progress = elsewhere.continued(progress)
+            warnings.append(elsewhere.moved())
+        progress = self._tracking.tracked(self._server, self._state, progress)
         if self._columns is not None:
             progress, names = self._columns.applied(progress), self._columns.record
         if progress.stop is None:
             progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
-        warnings: list[str | None] = [] if cursor else [*self._warnings()]
         if self._planner is None:
             captured = same_tables(names, tables, rules, logs_names=logs_names)
             warnings.append(later_tables(captured, tables))
-            chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
-            listed = [each.reading.name for each in captured]
-            ahead_ms = self._server.clock_ms() - round(time.time() * 1000)
-            rereads = RereadChunks(chunks)
-            self._observed = Observed(tables=listed, chunks=chunks, rereads=rereads, ahead_ms=ahead_ms)
-            self._planner = Planner(
-                server=self._server,
-                state=self._state,
-                tables=listed,
-                chunks=chunks,
-                rereads=rereads,
-                former=self._former,
-                parallelism=planning.parallelism,
-                stops_at_end=self.options[opt.STOP_MODE] == "latest",
-            )
+            how: Any = {"former": self._former, "stops_at_end": self.options[opt.STOP_MODE] == "latest"}
+            self._planner = Planner.of(captured, self._server, self._state, planning.parallelism, **how)
+            self._observed = Observed.of(self._planner, self._server)
         planned = self._planner.plan(progress)
         self._columns = None  # the new cursor has them
         self._observe(planned, is_first=not cursor)
@@ -249,9 +238,26 @@ class MySQLCdcSource(Source):
             warnings=tuple(each for each in warnings if each is not None),
         )
 
+    def _follow(self) -> None:
+        """Forget the server if the url leads to another one now. If it is not reachable, later queries detect this."""
+        if self._state is None:
+            return
+        self._server.dialect.pool.close_idle()
+        with suppress(SourceError):
+            if self._server.state().identity != self._state.identity:
+                self._server, self._state, self._tables = evolve(self._server, known=None), None, ()
+                self._planner, self._observed, self._columns = None, None, None
+                self._oldest, self._defined, self._former, self._tracking = None, None, (), Tracking()
+
+    def _elsewhere(self, progress: Progress) -> Continuation | None:
+        """Return the continuation at another server, if the server is not the one of the progress."""
+        assert self._state is not None, "the tables are known"
+        has_end = self.options[opt.STOP_MODE] == "specific"
+        return continuation_of(self._server, self._state, progress, has_end=has_end)
+
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Add reported chunk marks and range ends to the cursor."""
-        return {**cursor, **reduce(Progress.with_fact, facts, Progress.of(cursor)).cursor()}
+        return {**reduce(Progress.with_fact, facts, Progress.of(cursor)).cursor(), "tables": cursor["tables"]}
 
     def captured_tables(self) -> Sequence[str]:
         """Return the names of the captured tables."""
@@ -271,21 +277,23 @@ class MySQLCdcSource(Source):
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
         """Raise SourceChangedError if the log after the cursor was removed, or the server has changed."""
         progress = Progress.of(cursor)
-        self._require_same(progress, self._server.require_capturable())
-        self._server.require_retained(min([progress.log, *map(start_of, unread)]))
-
-    def _require_same(self, progress: Progress, state: ServerState) -> None:
-        """Raise SourceChangedError unless the server is the one to which the cursor belongs."""
-        if progress.server != self._server.identity(state):
-            raise SourceChangedError(
-                f"{self._server.dialect.address} is not the server from which the job has read the log, so stored "
-                "log positions are invalid there. Restore the url, or start a new job"
-            )
+        self._state = self._server.require_capturable()
+        if (elsewhere := self._elsewhere(progress)) is not None:
+            elsewhere.continued(progress)
+        else:
+            self._server.require_retained(min([progress.log, *map(start_of, unread)]))
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress at a cursor, as shown to users; ``None`` before the first poll."""
         observed = self._observed
-        return None if observed is None else capture_progress(Progress.of(cursor), observed, self._oldest)
+        if observed is None or not self._is_here(cursor.get("server")):
+            return None
+        return capture_progress(Progress.of(cursor), observed, self._oldest)
+
+    def _is_here(self, server: str | None) -> bool:
+        """Return True if positions of a server belong to the current one."""
+        state = self._state  # a poll in another thread may replace it
+        return state is not None and server == state.identity
 
     def _observe(self, planned: Planned, *, is_first: bool) -> None:
         """Record the end of the log for progress reports. Query it if the poll did not."""
@@ -298,32 +306,18 @@ class MySQLCdcSource(Source):
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Record the log position from which the oldest retained checkpoint resumes."""
         starts = [*map(start_of, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
-        self._oldest = min(starts, default=None)
+        self._oldest = min(starts, default=None) if self._is_here(cursor.get("server")) else None
 
     def _look(self) -> tuple[Found, ...]:
         """Return the captured tables, sorted by name. The result is cached."""
         if not self._tables:
             self._state = self._server.require_capturable()
-            listed = listed_tables(self._server, self._databases)
-            configured = {
-                named(each[shared.CONFIGURED_TABLE], listed): each for each in self.options[shared.TABLE_CONFIG] or ()
-            }
-            found = []
-            for path in sorted(self._choice.chosen(listed), key=".".join):
-                with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
-                    found.append(self._captured(connection, path, configured.get(path)))
+            self._server = evolve(self._server, known=self._state)
+            found = chosen_tables(self._server, self._databases, self.options, self._jdbc, self._emission.rules)
             self._server.require_logged(self._state, {path_of(each)[0] for each in found})
             self._emission.require_supported(found)
             self._tables = tuple(map(divisible, found))
         return self._tables
-
-    def _captured(self, connection: Any, path: TablePath, configured: Options | None) -> Found:
-        dialect = self._server.dialect
-        every = dialect.table(connection, path)
-        require_transactions(dialect, path, every)
-        names = None if every is None else {column.name for column in every.columns}
-        how: Any = {"rules": self._emission.rules, "without_key": shared.captures_without_key(self.options)}
-        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, **how)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -340,6 +334,10 @@ class MySQLCdcSource(Source):
             return
         (found,) = self._of([stored.text(body, "table")])
         assert self._state is not None
+        if (planned_for := body.get("server", self._state.identity)) != self._state.identity:
+            raise Continuation(self._server, self._state, planned_for).refused(
+                "a table was being read from the former one"
+            )
         reader = ChunkReader(
             server=self._server,
             state=self._state,
@@ -361,12 +359,14 @@ class MySQLCdcSource(Source):
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
         tables = self._of(stored.texts(body, "tables"))
+        assert self._state is not None
+        start, end = range_of(self._server, self._state, body)
         return RangeReader(
             server=self._server,
             tables={each.reading.name: each for each in tables},
             log=self._log_reader(tables),
-            start=position_of(stored.text(body, "from")),
-            end=position_of(stored.text(body, "to")),
+            start=start,
+            end=end,
             body=body,
             emission=self._emission,
             defined=self._defined,

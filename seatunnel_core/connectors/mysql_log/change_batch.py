@@ -18,9 +18,7 @@ from seatunnel_core.connectors.mysql_log.gtid import (
     MariaGtid,
     alters_nothing,
     commit_time_of_event,
-    gtid_of_event,
-    gtid_of_tagged_event,
-    maria_gtid_of_event,
+    logged_gtid,
 )
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.connectors.mysql_log.statements import StatementKind
@@ -55,8 +53,8 @@ class Transaction:
     timestamp: int
     """Server time of the transaction's first event, in seconds since 1970."""
 
-    _gtid_event: bytes = b""
-    """Body of the transaction's GTID event; empty if there is none."""
+    gtid_event: bytes = b""
+    """GTID event of the transaction, with its header; empty if there is none."""
 
     end_file: str = ""
     end_offset: int = 0
@@ -66,31 +64,25 @@ class Transaction:
     @property
     def gtid(self) -> Gtid | MariaGtid | None:
         """Global transaction identifier (GTID); ``None`` if the server assigns none."""
-        if not self._gtid_event:
-            return None
-        _, kind, server_id, *_ = HEADER.unpack_from(self._gtid_event)
-        body = self._gtid_event[HEADER_BYTES:]
-        if kind == et.MARIA_GTID:
-            return maria_gtid_of_event(body, server_id)
-        return gtid_of_tagged_event(body) if kind == et.TAGGED_GTID else gtid_of_event(body)
+        return logged_gtid(self.gtid_event) if self.gtid_event else None
 
     @property
     def alters_nothing(self) -> bool:
         """True for an ALTER TABLE that only started or was rolled back (MariaDB's ``binlog_alter_two_phase``)."""
-        event = self._gtid_event
+        event = self.gtid_event
         return bool(event) and event[4] == et.MARIA_GTID and alters_nothing(event[HEADER_BYTES:])
 
     @property
     def server_id(self) -> int:
         """ID of the server that executed the transaction; 0 if the log contains no GTID event."""
-        return HEADER.unpack_from(self._gtid_event)[2] if self._gtid_event else 0
+        return HEADER.unpack_from(self.gtid_event)[2] if self.gtid_event else 0
 
     @property
     def commit_micros(self) -> int | None:
         """Commit time on the server, in microseconds since 1970; ``None`` before MySQL 8.0 and for MariaDB."""
-        if not self._gtid_event or self._gtid_event[4] not in (et.GTID, et.ANONYMOUS_GTID):
+        if not self.gtid_event or self.gtid_event[4] not in (et.GTID, et.ANONYMOUS_GTID):
             return None
-        return commit_time_of_event(self._gtid_event[HEADER_BYTES:])
+        return commit_time_of_event(self.gtid_event[HEADER_BYTES:])
 
     @property
     def begin(self) -> LogPosition:

@@ -6,7 +6,9 @@ from uuid import UUID
 
 from attrs import field, frozen
 
+from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogError
+from seatunnel_core.connectors.mysql_log.events import HEADER, HEADER_BYTES
 from seatunnel_core.connectors.mysql_log.fields import Fields
 
 Interval = tuple[int, int]
@@ -39,6 +41,11 @@ class GtidSet:
 
     intervals: Mapping[tuple[str, str], tuple[Interval, ...]] = field(factory=dict)
     """Disjoint intervals in ascending order, by UUID and tag."""
+
+    @classmethod
+    def of(cls, intervals: Mapping[tuple[str, str], Iterable[Interval]]) -> "GtidSet":
+        """Return the set of the transactions in intervals, which may overlap."""
+        return cls({key: tuple(_merged(each)) for key, each in intervals.items()})
 
     def __str__(self) -> str:
         parts: dict[str, list[str]] = {}
@@ -114,7 +121,7 @@ def gtid_set_of(text: str) -> GtidSet:
                 raise LogError(f"{each!r} in the GTID set {text!r} is not a number, a range or a tag")
         if not written:
             raise LogError(f"the GTID set {text!r} contains a UUID without a number")
-    return GtidSet({key: tuple(_merged(intervals)) for key, intervals in found.items()})
+    return GtidSet.of(found)
 
 
 def _uuid(written: str, text: str) -> str:
@@ -200,6 +207,44 @@ def maria_position_of(text: str) -> MariaGtidPosition:
             raise LogError(f"the GTID position {text!r} contains the domain {gtid.domain} twice")
         found[gtid.domain] = gtid
     return MariaGtidPosition(found)
+
+
+Transactions = GtidSet | MariaGtidPosition
+"""A set of transactions. A MariaDB position stands for all transactions of its domains up to their last ones."""
+
+
+def transactions_of(text: str, *, is_maria: bool) -> Transactions:
+    """Parse a set of transactions.
+
+    Raises:
+        LogError: The string is not a set of MySQL, or not a position of MariaDB.
+    """
+    return maria_position_of(text) if is_maria else gtid_set_of(text)
+
+
+def contains(transactions: Transactions, gtid: Gtid | MariaGtid | None) -> bool:
+    """Return True if a set contains a transaction; False for a transaction without a GTID."""
+    if isinstance(transactions, GtidSet):
+        return isinstance(gtid, Gtid) and gtid in transactions
+    return isinstance(gtid, MariaGtid) and gtid in transactions
+
+
+def missing(wanted: Transactions, available: Transactions) -> str:
+    """Return the transactions of a set that another one does not contain; empty if there are none."""
+    if isinstance(wanted, GtidSet):
+        assert isinstance(available, GtidSet), "both sets are of one kind of server"
+        return str(wanted - available)
+    left = {domain: gtid for domain, gtid in wanted.last.items() if not contains(available, gtid)}
+    return str(MariaGtidPosition(left))
+
+
+def logged_gtid(event: bytes) -> Gtid | MariaGtid | None:
+    """Return the GTID from an event with its header; ``None`` for an anonymous transaction."""
+    _, kind, server_id, *_ = HEADER.unpack_from(event)
+    body = event[HEADER_BYTES:]
+    if kind == et.MARIA_GTID:
+        return maria_gtid_of_event(body, server_id)
+    return gtid_of_tagged_event(body) if kind == et.TAGGED_GTID else gtid_of_event(body)
 
 
 def gtid_of_event(body: bytes) -> Gtid | None:

@@ -74,10 +74,18 @@ class DrivenSource:
 
     def turn(self) -> tuple[list[Batch], bool]:
         """Poll once, and read everything. The second value is true if the source has ended."""
+        splits, ended = self.plan()
+        return self.read(splits), ended
+
+    def plan(self) -> tuple[Sequence[Split], bool]:
+        """Poll once. The second value is true if the source has ended."""
         planning = PlanningContext(parallelism=self.parallelism)
         found = self._source.poll(self.cursor, planning)
         self.cursor = found.cursor
-        splits = self._source.enumerate(found.items, planning).splits
+        return self._source.enumerate(found.items, planning).splits, found.again_ms is None
+
+    def read(self, splits: Sequence[Split]) -> list[Batch]:
+        """Read splits, and add their reports to the cursor."""
         copy = pickle.loads(pickle.dumps(self._source))
         batches: list[Batch] = []
         for split in splits:
@@ -85,7 +93,7 @@ class DrivenSource:
             reports = Reports()
             batches += copy.read(split, reports)
             self.cursor = self._source.absorb(self.cursor, reports.facts)
-        return batches, found.again_ms is None
+        return batches
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows until the source ends."""

@@ -12,6 +12,7 @@ from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.rereading import Reread, RereadChunks
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
+from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from tests.connectors.mysql_cdc.server_stub import AnsweringServer
@@ -121,10 +122,13 @@ def test_the_oldest_retained_checkpoint_needs_its_unread_splits() -> None:
         {"from": "bin.000001:60", "to": "bin.000001:80"},
     ]
     unread = [Split(index=index, weight_bytes=1, rows=1, body=body) for index, body in enumerate(bodies)]
-    source.acknowledge((), unread, {"log": "bin.000001:80"})
+    source._state = ServerState(version="8.0.15", settings={"server_uuid": "s"})
+    source.acknowledge((), unread, {"log": "bin.000001:80", "server": "s"})
     assert source._oldest == at(60)
-    source.acknowledge((), (), {"log": "bin.000001:80"})
+    source.acknowledge((), (), {"log": "bin.000001:80", "server": "s"})
     assert source._oldest == at(80)
+    source.acknowledge((), (), {"log": "bin.000001:80", "server": "another"})
+    assert source._oldest is None, "the position of another server"
     source.acknowledge((), (), {})
     assert source._oldest is None
 

@@ -255,5 +255,6 @@ def test_another_server_is_refused(server: Any) -> None:
     source = DrivenSource(cdc_options(server, "t"))
     to_end(source, StrictTarget(source.keys))
     moved = {**source.cursor, "server": "another"}
-    with pytest.raises(SourceChangedError, match="is not the server from which the job has read the log"):
+    moved.pop("gtids", None)  # as in a cursor of an earlier version
+    with pytest.raises(SourceChangedError, match="is not the server another from which the job has read the log"):
         DrivenSource(cdc_options(server, "t"), cursor=moved).turn()

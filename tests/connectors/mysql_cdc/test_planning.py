@@ -170,7 +170,8 @@ def test_the_log_goes_on_range_by_range() -> None:
     server.move(at(900))
     planned = plan(stored(done))
     tables = ["shop.a", "shop.b"]
-    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900", "prepared": [], "tables": tables},)
+    body = {"from": "bin.000001:100", "to": "bin.000001:900", "server": "s", "prepared": [], "tables": tables}
+    assert planned.bodies == (body,)
     assert plan(planned.progress).bodies == ()
     read = stored(planned.progress).with_fact({"read": "bin.000001:700", "stopped": "", "prepared": ["x"]})
     (body,) = plan(read).bodies

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api.errors import SourceError
-from seatunnel_core.connectors.mysql_cdc.server import ServerState
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
 from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+from tests.connectors.mysql_cdc.tables import DIALECT
 
 SETTINGS = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL", "log_slave_updates": "OFF"}
 ANSWERS: Mapping[str, Sequence[Sequence[Any]]] = {
@@ -63,3 +64,30 @@ def test_a_database_that_is_not_logged_is_refused() -> None:
     with pytest.raises(SourceError, match=r"not log changes of the database people: .* binlog-ignore-db = people;"):
         require("", "people")
     assert state.replica == "REPLICA"
+
+
+class Connection:
+    """A connection, which is queried through a function."""
+
+
+def test_a_connection_is_asked_once_to_which_server_it_leads() -> None:
+    asked: list[str] = []
+
+    def ask(statement: str) -> Sequence[Sequence[Any]]:
+        asked.append(statement)
+        return [(b"here",)]
+
+    connection = Connection()
+    Server(dialect=DIALECT).require_known(connection, ask)
+    assert asked == [], "no server is known yet"
+    here = Server(dialect=DIALECT, known=ServerState(version="8.0.15", settings={"server_uuid": "here"}))
+    for _ in range(3):
+        here.require_known(connection, ask)
+    assert asked == ["SELECT @@global.server_uuid"]
+    there = Server(dialect=DIALECT, known=ServerState(version="8.0.15", settings={"server_uuid": "there"}))
+    with pytest.raises(ServerReplacedError, match="server_uuid = here instead of there") as raised:
+        there.require_known(connection, ask)
+    assert raised.value.retryable
+    assert len(asked) == 1
+    maria = ServerState(version="10.11.6-MariaDB", settings={"server_uuid": "u", "server_id": "7"})
+    assert (maria.identity_variable, maria.identity) == ("server_id", "7")

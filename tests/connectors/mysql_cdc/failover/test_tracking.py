@@ -1,0 +1,119 @@
+"""Transactions before the position of a job: determined once after the copy, and added by each range."""
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.mysql_cdc.failover import logged_transactions
+from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import transactions_before
+from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError
+from seatunnel_core.connectors.mysql_log.errors import LogError
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+from tests.connectors.mysql_cdc.failover.replica_stub import MARIA, MYSQL, A, Logs, numbers, of_a, replica
+from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+
+FILE, NEXT = "bin.000001", "bin.000002"
+
+
+def busy(files: Any, executed: str) -> AnsweringServer:
+    """A server whose log has grown since the position that a test looks for."""
+    found = replica([*files], gtid_executed=executed, gtid_binlog_pos=executed, gtid_owned="")
+    object.__setattr__(found, "position", lambda state: LogPosition(NEXT, 1 << 40))
+    return found
+
+
+def test_the_file_is_read_up_to_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: numbers(3, 4, 5), NEXT: numbers(6, 8, 7)}, before=f"{A}:1-2")
+    begins, server = logs.begins(monkeypatch), busy(logs.files, of_a(*range(1, 9)))
+    expected = {"a:3": f"{A}:1-2", "a:5": f"{A}:1-4", "a:6": f"{A}:1-5", "a:8": f"{A}:1-6", "a:7": f"{A}:1-6:8"}
+    assert {each: str(transactions_before(server, MYSQL, begins[each])) for each in expected} == expected
+    assert str(transactions_before(server, MYSQL, LogPosition(NEXT, 4))) == f"{A}:1-5"
+    assert transactions_before(server, MYSQL, LogPosition(NEXT, 1 << 30)) is None, "the server sends less"
+
+
+def test_mariadb_has_the_last_transaction_of_each_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: ["0-1-4", "1-1-2", "0-2-5"], NEXT: ["0-2-6"]}, before="0-1-3,1-1-1")
+    begins, server = logs.begins(monkeypatch), busy(logs.files, "0-2-6,1-1-2")
+    expected = {"0-1-4": "0-1-3,1-1-1", "0-2-5": "0-1-4,1-1-2", "0-2-6": "0-2-5,1-1-2"}
+    assert {each: str(transactions_before(server, MARIA, begins[each])) for each in expected} == expected
+
+
+def test_transactions_without_gtids_make_the_set_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: [*numbers(1), "", *numbers(2)]})
+    begins = logs.begins(monkeypatch)
+    assert transactions_before(busy(logs.files, of_a(1, 2)), MYSQL, begins["a:2"]) is None
+
+
+def test_a_log_that_ends_at_the_position_is_not_read() -> None:
+    """The statements of a poll without changes; reading a file would take a while."""
+    end = LogPosition(FILE, 900)
+    server = replica([], gtid_executed=of_a(1, 2), gtid_owned="")
+    object.__setattr__(server, "position", lambda state: end)
+    assert str(transactions_before(server, MYSQL, end)) == f"{A}:1-2"
+    server = replica([], gtid_executed=of_a(1, 2), gtid_owned=f"{A}:3#7")
+    object.__setattr__(server, "position", lambda state: end)
+    with pytest.raises(SourceError, match="the log of the server cannot be read"):
+        transactions_before(server, MYSQL, end)  # a transaction is being committed, so the log would be read
+
+
+def test_an_error_does_not_end_jobs_that_stay_at_their_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: list[Exception] = [LogError("damaged"), LogError("lost"), ServerReplacedError("moved")]
+    errors[1].retryable = True  # type: ignore[attr-defined]
+
+    def log_stream(server: Any, start: Any) -> Any:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(logged_transactions, "log_stream", log_stream)
+    server = busy([FILE], of_a(1))
+    assert transactions_before(server, MYSQL, LogPosition(FILE, 300)) is None
+    for error in (SourceError, ServerReplacedError):
+        with pytest.raises(error):
+            transactions_before(server, MYSQL, LogPosition(FILE, 300))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gtids": f"{A}:1"},
+        {"start": ChunkStart(table=1)},
+        {"reading": LogPosition(FILE, 300)},
+        {"reading": LogPosition(FILE, 900)},
+    ],
+)
+@pytest.mark.parametrize("state", [MYSQL, MARIA])
+def test_nothing_is_queried_while_tables_or_ranges_are_read(more: dict[str, Any], state: Any) -> None:
+    server, progress = replica([]), Progress(server="here", log=LogPosition(FILE, 300))
+    kept = Tracking().tracked(server, state, evolve(progress, **more))
+    assert kept == evolve(progress, **more)
+    assert server.asked == []  # type: ignore[attr-defined]
+
+
+def test_unknown_transactions_are_not_determined_at_each_poll() -> None:
+    server, progress, tracking = replica([]), Progress(server="here", log=LogPosition(FILE, 300)), Tracking()
+    assert tracking.tracked(server, MYSQL, progress) == progress, "each statement is denied"
+    asked = len(server.asked)  # type: ignore[attr-defined]
+    assert asked > 0
+    assert tracking.tracked(server, MYSQL, progress) == progress
+    assert len(server.asked) == asked  # type: ignore[attr-defined]
+
+
+def test_a_report_moves_the_progress_to_its_server() -> None:
+    start, end = LogPosition("log.000009", 700), LogPosition(FILE, 300)
+    progress = Progress(server="there", log=start, gtids=f"{A}:1", reading=LogPosition("log.000009", 900), stop=start,
+                        defined=start)  # fmt: skip
+    fact = {"read": str(end), "stopped": "", "prepared": [], "ended": False, "server": "here", "gtids": f"{A}:1-2"}
+    moved = progress.with_fact(fact)
+    assert moved == Progress(server="here", log=end, gtids=f"{A}:1-2")
+
+
+def test_a_report_without_gtids_makes_them_unknown() -> None:
+    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=f"{A}:1", reading=LogPosition(FILE, 900))
+    fact = {"read": f"{FILE}:900", "stopped": "", "prepared": [], "ended": False, "server": "here"}
+    read = progress.with_fact(fact)
+    assert read.gtids is None
+    assert "gtids" not in read.cursor()
