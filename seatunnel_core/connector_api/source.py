@@ -101,6 +101,9 @@ class PlanningContext:
     job_id: str = ""
     """ID of the job, which is the same after it is resumed; ``""`` if the job is not run."""
 
+    writes_directly: bool = False
+    """True in a poll if a sink writes directly, so that its target may have rows that no checkpoint contains."""
+
 
 class Source(ABC):
     """Entry of a job's ``source`` block. Picklable: it is shipped to the tasks that call ``read``."""

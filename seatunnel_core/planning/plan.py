@@ -8,7 +8,7 @@ from seatunnel_core.config.document import Position
 from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
-from seatunnel_core.connector_api.sink import FrameSink, Sink
+from seatunnel_core.connector_api.sink import FrameSink, Guarantee, Sink
 from seatunnel_core.connector_api.source import FrameSource, Source
 from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.job.binding import Binding
@@ -112,6 +112,14 @@ class PlannedPipeline:
             any(isinstance(node.source, FrameSource) for node in self.sources)
             or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
             or any(isinstance(node.sink, FrameSink) for node in self.sinks)
+        )
+
+    @property
+    def writes_directly(self) -> bool:
+        """True if tasks write directly to a target, which may then have rows that no checkpoint contains."""
+        return any(
+            each.sink.guarantee is not Guarantee.EXACTLY_ONCE and not isinstance(each.sink, FrameSink)
+            for each in self.sinks
         )
 
     @property

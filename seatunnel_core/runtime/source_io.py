@@ -179,7 +179,8 @@ class SourceIO:
         for reread in rereads if whole else ():
             assert isinstance(source.source, SupportsReread), "requests have such sources only"
             whole = reread.added(source.source, whole)
-        polled = source.source.poll(whole, evolve(_planning(source), job_id=self.job_id))
+        planning = evolve(_planning(source), job_id=self.job_id, writes_directly=self.planned.writes_directly)
+        polled = source.source.poll(whole, planning)
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:

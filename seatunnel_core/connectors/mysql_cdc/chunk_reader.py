@@ -1,6 +1,6 @@
 """Reader of a chunk. It returns the rows as of an exact log position, the mark of the chunk."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.jdbc.databases.mysql import READING
@@ -24,7 +25,7 @@ from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerSt
 from seatunnel_core.connectors.mysql_cdc.table_checks import locked_table
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, gtid_set_of
-from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 Rows = Generator[Fetched, None, LogPosition]
 """Generator that yields batches of rows and returns the mark."""
@@ -48,6 +49,21 @@ class ChunkReader:
     """True if the table is read again: its earlier changes were emitted, so the rows must contain them."""
 
     batch_rows: int = 65_536
+
+    @classmethod
+    def of(
+        cls, server: Server, state: ServerState, found: Found, log: LogReader, body: Mapping[str, Any]
+    ) -> "ChunkReader":
+        """Return the reader for the body of a split."""
+        return cls(
+            server=server,
+            state=state,
+            found=found,
+            piece=Piece(order=stored.text(body, "order"), low=body["low"], high=body["high"]),
+            log=log,
+            planned=position_of(stored.text(body, "log")),
+            rereads="reread" in body,
+        )
 
     def rows(self) -> Rows:
         """Yield the rows, and return the mark. The rows contain exactly the transactions before the mark."""

@@ -1,13 +1,18 @@
 """Start of a job: the log position, and whether a snapshot of the tables is read first."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.change_data.column_rules import path_of
+from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.table_checks import cascades
 from seatunnel_core.connectors.mysql_cdc.times import first_file
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
@@ -17,10 +22,11 @@ _LOCKS = (
 )
 
 
-def lock_notes(options: Options, state: ServerState) -> list[str]:
-    """Return a note if the job reads chunks with locks; otherwise an empty list."""
-    is_read = options[opt.STARTUP_MODE] == "initial"
-    return [_LOCKS] if is_read and state.marking is Marking.LOCKS else []
+def start_warnings(options: Options, server: Server, state: ServerState, tables: Sequence[Found]) -> list[str]:
+    """Return the warnings about a job that starts, such as locks on chunks of its tables."""
+    locks = options[opt.STARTUP_MODE] == "initial" and state.marking is Marking.LOCKS
+    shown = [cascades(server, [path_of(each) for each in tables]), Retention.of(state.settings).warning()]
+    return [*([_LOCKS] if locks else []), *(each for each in shown if each is not None)]
 
 
 def first_progress(options: Options, server: Server, state: ServerState) -> Progress:

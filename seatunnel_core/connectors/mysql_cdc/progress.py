@@ -56,7 +56,10 @@ class Progress:
     """Position up to which the log has been read or planned."""
 
     gtids: str | None = None
-    """All transactions before this position; ``None`` if they are unknown, or while tables are being copied."""
+    """All transactions before this position, by which the job can continue at another server.
+
+    ``None`` if they are unknown, or while tables are being copied.
+    """
 
     reading: LogPosition | None = None
     """End of the planned range that its reader has not reported yet; ``None`` if there is no such range."""
@@ -155,8 +158,8 @@ class Progress:
         """Return the progress after a reader has reported.
 
         The report of a chunk contains its number and mark. The report of a range contains the position that was
-        reached, the reason if it ended early, and whether the end time of the job was reached. It also contains the
-        server, because the reader may have continued at another one.
+        reached and the GTIDs of all transactions before it, the reason if it ended early, and whether the end time of
+        the job was reached.
         """
         if "chunk" in fact and not self.window and self.rereads:
             number, is_whole = stored.number(fact, "chunk"), bool(stored.text(fact, "mark"))
@@ -169,8 +172,6 @@ class Progress:
         found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")), committed_ms=committed_ms)
         if "read" not in fact:  # a range between windows, which is always read completely
             return evolve(found, reading=None)
-        if "server" in fact and fact["server"] != self.server:  # positions of the former server are invalid there
-            found = evolve(found, server=stored.text(fact, "server"), stop=None, defined=None)
         read = position_of(stored.text(fact, "read"))
         stop = read if fact.get("ended") else found.stop
         gtids = stored.text(fact, "gtids") if "gtids" in fact else None

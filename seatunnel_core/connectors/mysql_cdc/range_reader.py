@@ -79,19 +79,19 @@ class RangeReader:
         if window is None:
             found = {"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared, "ended": ended}
             columns = {"changed": changed, "statement": statement} if changed else {}
-            context.report_fact({**found, **self._server_and_gtids(gtids), **committed, **columns})
+            context.report_fact({**found, **self._read_gtids(gtids), **committed, **columns})
         elif stopped:
             raise SourceChangedError(stopped)
         else:
             context.report_fact({"prepared": prepared, **committed})
 
-    def _server_and_gtids(self, gtids: LoggedGtids) -> Mapping[str, str]:
-        """Return the server that was read, and all transactions before the end of the range if they are known."""
+    def _read_gtids(self, gtids: LoggedGtids) -> Mapping[str, str]:
+        """Return the GTIDs of all transactions before the end of the range if they are known."""
         known = self.server.known
         if known is None or "gtids" not in self.body or not gtids.is_complete:
-            return {} if known is None else {"server": known.identity}
+            return {}
         base = transactions_of(stored.text(self.body, "gtids"), is_maria=known.is_maria)
-        return {"server": known.identity, "gtids": str(gtids.after(base))}
+        return {"gtids": str(gtids.after(base))}
 
     def _end_before(self, batch: ChangeBatch) -> LogPosition:
         """Return the end of the range, limited to the first transaction at or after the end time of the job."""

@@ -48,11 +48,13 @@ _identities: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 class ServerReplacedError(SourceError):
-    """A connection leads to another server than before. Positions in the log of the former one are invalid there."""
+    """A connection leads to another server than before. Positions in the log of the former one are invalid there.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.retryable = True
+    Tasks have the former server until the pipeline is restarted.
+    """
+
+    retryable = True
+    needs_restart = True
 
 
 class Marking(enum.Enum):
@@ -198,10 +200,15 @@ class Server:
             ((value,),) = ask(f"SELECT @@global.{variable}")
             _identities[connection] = _text(value)
         if _identities[connection] != identity:
-            raise ServerReplacedError(
-                f"{self.dialect.address} now leads to the server with {variable} = {_identities[connection]} instead "
-                f"of {identity}; reading starts again, and checks whether the job can continue there"
-            )
+            raise self.replaced(_identities[connection])
+
+    def replaced(self, identity: str) -> ServerReplacedError:
+        """Return the error for an address that leads to another server than the known one."""
+        assert self.known is not None, "a server was known before"
+        return ServerReplacedError(
+            f"{self.dialect.address} now leads to the server with {self.known.identity_variable} = {identity} instead "
+            f"of {self.known.identity}; reading starts again, and checks whether the job can continue there"
+        )
 
     def variable(self, name: str) -> str:
         """Return the value of a global variable; empty if it is null."""
@@ -248,11 +255,14 @@ class Server:
 
     def is_replica(self, state: ServerState) -> bool:
         """Return True if the server is a replica; False if the user lacks the privilege to query this."""
-        statement = "SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS"
         try:
-            return bool(self.ask(statement))
+            return bool(self.replica_status(state))
         except SourceError:
             return any(_text(count) not in ("0", "OFF") for _, count in self.ask("SHOW STATUS LIKE 'Slave%_running'"))
+
+    def replica_status(self, state: ServerState) -> Sequence[Sequence[Any]]:
+        """Return the status of each replication channel; none if the server is not a replica."""
+        return self.ask("SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS")
 
     def require_logged(self, state: ServerState, databases: Collection[str]) -> None:
         """Check that the server logs changes of databases.

@@ -33,16 +33,16 @@ from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.changed_columns import ResumedColumns, defined_tables, resumed_columns
 from seatunnel_core.connectors.mysql_cdc.chunk_places import divisible
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
-from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation, continuation_of, range_of
+from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation, continuation_of, require_same_log
+from seatunnel_core.connectors.mysql_cdc.failover.former_splits import is_skipped
 from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
-from seatunnel_core.connectors.mysql_cdc.job_start import first_progress, lock_notes
+from seatunnel_core.connectors.mysql_cdc.job_start import first_progress, start_warnings
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.message_source import read_at
 from seatunnel_core.connectors.mysql_cdc.planning import IDLE_MS, Planned, Planner
@@ -60,11 +60,11 @@ from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
 from seatunnel_core.connectors.mysql_cdc.server_tables import chosen_tables, database_pattern, for_tasks
 from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
-from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_lockable
+from seatunnel_core.connectors.mysql_cdc.table_checks import require_lockable
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
-_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None}
+_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None, "_tracking": None}
 
 
 class MySQLCdcSource(Source):
@@ -82,8 +82,9 @@ class MySQLCdcSource(Source):
     acknowledges = True
     acknowledges_oldest = True
     caveat = (
-        "Exceptions: the job fails if the server removes a part of its log before the job has read it; and with "
-        "sinks that write directly, rows that are deleted while tables are copied may stay after a failure"
+        "Exceptions: the job fails if the server removes a part of its log before the job has read it, and after most "
+        "failovers without GTIDs; and with sinks that write directly, rows that are deleted while tables are copied "
+        "may stay after a failure"
     )
     example = """
         url = "jdbc:mysql://localhost:3306/shop"
@@ -106,9 +107,7 @@ class MySQLCdcSource(Source):
         # Messages contain moments, which a zone with summer time would make ambiguous.
         self._zone: str = options[opt.SERVER_ZONE] if self._emission.messages is None else "UTC"
         zoned = tuple(sorted({**dict(address.properties), "serverTimezone": self._zone}.items()))
-        address = evolve(address, properties=zoned)
-        self._server = Server(dialect=MySQL(address, self._jdbc[jdbc.POOL]))
-        self._narrowing: bool = options[opt.INT_NARROWING]
+        self._server = Server(dialect=MySQL(evolve(address, properties=zoned), self._jdbc[jdbc.POOL]))
         self._tables: tuple[Found, ...] = ()
         self._state: ServerState | None = None
         self._planner: Planner | None = None
@@ -148,11 +147,9 @@ class MySQLCdcSource(Source):
 
     def _warnings(self) -> list[str]:
         """Return the warnings that ``--check`` and the first poll of a job show."""
-        paths = [path_of(each) for each in self._look()]
+        tables = self._look()
         assert self._state is not None
-        shown = [cascades(self._server, paths), Retention.of(self._state.settings).warning()]
-        notes = [*lock_notes(self.options, self._state), *(each for each in shown if each is not None)]
-        return [*notes, *self._emission.notes]
+        return [*start_warnings(self.options, self._server, self._state, tables), *self._emission.notes]
 
     def open(self, *, restored: bool) -> None:
         self._look()
@@ -164,30 +161,32 @@ class MySQLCdcSource(Source):
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
         """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
         self._follow()
+        progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules
+        self._look()
+        assert self._state is not None
+        if (elsewhere := self._elsewhere(progress)) is not None:
+            self._planner, self._columns, self._former, self._defined = None, None, (), None
+            elsewhere.require_executed()  # a replica may not have executed changes of columns yet
+            known = elsewhere.same_tables(record, self._look_again(), rules)
+            return schemas if self._emission.messages is not None else self._emission.schemas(known)
+        self._tracking.is_verified = False  # the server may have been restored from a backup meanwhile
+        self._tracking.verify(self._server, self._state, progress)
         if self._emission.messages is not None:
             return schemas
-        progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules
-        if self._planner is not None and self._state is not None:
+        if self._planner is not None:
             known = known_tables(record, self._tables, rules, logs_names=self._state.logs_names)
             if not changed_columns(record, known):
                 return self._emission.schemas(known)
         self._planner, self._columns, self._former = None, None, ()
         tables = self._look_again()
-        assert self._state is not None
         logs_names = self._state.logs_names
         known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
-        if (elsewhere := self._elsewhere(progress)) is not None:
-            self._defined = None
-            if changed := changed_columns(record, known):
-                raise elsewhere.refused(f"columns of {', '.join(changed)} have changed")
-            return self._emission.schemas(known)
         self._defined = progress.defined
         if progress.changed or changed_columns(record, known):
             tables, end = defined_tables(self._server, self._state, self._look_again)
             known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
-            self._columns = resumed_columns(
-                self._server, known, progress, record, end, rules, logs_names=logs_names, int_narrowing=self._narrowing
-            )
+            how: Any = {"logs_names": logs_names, "int_narrowing": self.options[opt.INT_NARROWING]}
+            self._columns = resumed_columns(self._server, known, progress, record, end, rules, **how)
             known, self._defined = self._columns.tables, self._columns.defined
             self._former = tuple(self._columns.former)
             by_name = {each.reading.name: each for each in known}
@@ -204,6 +203,9 @@ class MySQLCdcSource(Source):
         except ServerReplacedError:
             self._follow()
             return self._polled(cursor, planning)
+        except SourceError:
+            self._tracking.is_verified = False  # the server may have been restored from a backup when it is back
+            raise
 
     def _polled(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         tables = self._look()
@@ -213,10 +215,15 @@ class MySQLCdcSource(Source):
         progress = Progress.of(cursor) if cursor else first_progress(self.options, self._server, self._state)
         warnings: list[str | None] = [] if cursor else [*self._warnings()]
         if (elsewhere := self._elsewhere(progress)) is not None:
-            if progress.reading is not None:  # the reader of the range finds the position, and reports it
+            if progress.reading is not None:  # its reader reports that it has read nothing, or what it has read before
                 return PollResult(items=(), cursor=cursor, again_ms=IDLE_MS)
-            progress = elsewhere.continued(progress)
+            if planning.writes_directly:
+                elsewhere.require_written(self._tracking.written)
+            progress = elsewhere.continued()
             warnings.append(elsewhere.moved())
+            tables = self._look_again()  # a replica may have executed changes of columns since
+        elif cursor:
+            self._tracking.verify(self._server, self._state, progress)
         progress = self._tracking.tracked(self._server, self._state, progress)
         if self._columns is not None:
             progress, names = self._columns.applied(progress), self._columns.record
@@ -229,6 +236,8 @@ class MySQLCdcSource(Source):
             self._planner = Planner.of(captured, self._server, self._state, planning.parallelism, **how)
             self._observed = Observed.of(self._planner, self._server)
         planned = self._planner.plan(progress)
+        if planning.writes_directly:
+            self._tracking.record_written(self._server, self._state, planned)
         self._columns = None  # the new cursor has them
         self._observe(planned, is_first=not cursor)
         return PollResult(
@@ -247,13 +256,14 @@ class MySQLCdcSource(Source):
             if self._server.state().identity != self._state.identity:
                 self._server, self._state, self._tables = evolve(self._server, known=None), None, ()
                 self._planner, self._observed, self._columns = None, None, None
-                self._oldest, self._defined, self._former, self._tracking = None, None, (), Tracking()
+                self._oldest, self._defined, self._former = None, None, ()
+                self._tracking.follow()
 
     def _elsewhere(self, progress: Progress) -> Continuation | None:
         """Return the continuation at another server, if the server is not the one of the progress."""
         assert self._state is not None, "the tables are known"
-        has_end = self.options[opt.STOP_MODE] == "specific"
-        return continuation_of(self._server, self._state, progress, has_end=has_end)
+        is_bounded = self.options[opt.STOP_MODE] != "never"
+        return continuation_of(self._server, self._state, progress, is_bounded=is_bounded)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Add reported chunk marks and range ends to the cursor."""
@@ -279,8 +289,9 @@ class MySQLCdcSource(Source):
         progress = Progress.of(cursor)
         self._state = self._server.require_capturable()
         if (elsewhere := self._elsewhere(progress)) is not None:
-            elsewhere.continued(progress)
+            elsewhere.continued()
         else:
+            require_same_log(self._server, self._state, progress)
             self._server.require_retained(min([progress.log, *map(start_of, unread)]))
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
@@ -291,7 +302,6 @@ class MySQLCdcSource(Source):
         return capture_progress(Progress.of(cursor), observed, self._oldest)
 
     def _is_here(self, server: str | None) -> bool:
-        """Return True if positions of a server belong to the current one."""
         state = self._state  # a poll in another thread may replace it
         return state is not None and server == state.identity
 
@@ -311,8 +321,10 @@ class MySQLCdcSource(Source):
     def _look(self) -> tuple[Found, ...]:
         """Return the captured tables, sorted by name. The result is cached."""
         if not self._tables:
-            self._state = self._server.require_capturable()
-            self._server = evolve(self._server, known=self._state)
+            state = self._server.require_capturable()
+            if self._server.known is not None and self._server.known.identity != state.identity:
+                raise self._server.replaced(state.identity)
+            self._state, self._server = state, evolve(self._server, known=state)
             found = chosen_tables(self._server, self._databases, self.options, self._jdbc, self._emission.rules)
             self._server.require_logged(self._state, {path_of(each)[0] for each in found})
             self._emission.require_supported(found)
@@ -322,6 +334,9 @@ class MySQLCdcSource(Source):
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        assert self._state is not None
+        if is_skipped(self._server, self._state, split.body, context):
+            return
         if "chunk" in split.body:
             yield from self._read_chunk(split, context)
         else:
@@ -334,20 +349,8 @@ class MySQLCdcSource(Source):
             return
         (found,) = self._of([stored.text(body, "table")])
         assert self._state is not None
-        if (planned_for := body.get("server", self._state.identity)) != self._state.identity:
-            raise Continuation(self._server, self._state, planned_for).refused(
-                "a table was being read from the former one"
-            )
-        reader = ChunkReader(
-            server=self._server,
-            state=self._state,
-            found=found,
-            piece=Piece(order=stored.text(body, "order"), low=body["low"], high=body["high"]),
-            log=self._log_reader([found]),
-            planned=position_of(stored.text(body, "log")),
-            rereads="reread" in body,
-        )
-        (where,) = self.describe([split])
+        reader = ChunkReader.of(self._server, self._state, found, self._log_reader([found]), body)
+        where = described(body)
         named = f"{self._server.dialect.address}, {where}"
         try:
             batches = self._emission.fitted(found, reader.rows(), stored.number(body, "chunk"), named, context)
@@ -359,14 +362,12 @@ class MySQLCdcSource(Source):
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
         tables = self._of(stored.texts(body, "tables"))
-        assert self._state is not None
-        start, end = range_of(self._server, self._state, body)
         return RangeReader(
             server=self._server,
             tables={each.reading.name: each for each in tables},
             log=self._log_reader(tables),
-            start=start,
-            end=end,
+            start=position_of(stored.text(body, "from")),
+            end=position_of(stored.text(body, "to")),
             body=body,
             emission=self._emission,
             defined=self._defined,

@@ -1,7 +1,9 @@
 """Global transaction identifiers (GTIDs) of MySQL and MariaDB, and sets of GTIDs."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from uuid import UUID
 
 from attrs import field, frozen
@@ -59,7 +61,8 @@ class GtidSet:
 
     def __contains__(self, gtid: Gtid) -> bool:
         found = self.intervals.get((gtid.source, gtid.tag), ())
-        return any(low <= gtid.number <= high for low, high in found)
+        index = bisect_right(found, gtid.number, key=itemgetter(0))
+        return index > 0 and gtid.number <= found[index - 1][1]
 
     def __or__(self, other: "GtidSet") -> "GtidSet":
         return GtidSet(
@@ -147,14 +150,18 @@ def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
 
 def _without(intervals: Iterable[Interval], removed: Iterable[Interval]) -> Iterator[Interval]:
     """Yield the difference of two interval lists, which are disjoint and in ascending order."""
-    removed = list(removed)
+    others = iter(removed)
+    other = next(others, None)
     for low, high in intervals:
-        for other_low, other_high in removed:
-            if other_high < low or other_low > high:
-                continue
-            if other_low > low:
-                yield low, other_low - 1
-            low = other_high + 1
+        while other is not None and other[1] < low:
+            other = next(others, None)
+        while other is not None and other[0] <= high:
+            if other[0] > low:
+                yield low, other[0] - 1
+            low = other[1] + 1
+            if other[1] > high:
+                break  # it may also overlap the next interval
+            other = next(others, None)
         if low <= high:
             yield low, high
 
@@ -258,11 +265,21 @@ def gtid_of_event(body: bytes) -> Gtid | None:
 _COMMIT_TIME_AT = 42
 """Offset of the commit time in a GTID event of MySQL 8.0 and later."""
 
+_HAS_ORIGINAL_TIME = 1 << 55
+"""Flag in this commit time: on a replica, the commit time on the original server follows."""
+
 
 def commit_time_of_event(body: bytes) -> int | None:
-    """Return the commit time from a GTID event, in microseconds since 1970; ``None`` before MySQL 8.0."""
-    found = body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7]
-    return int.from_bytes(found, "little") & (1 << 55) - 1 if len(found) == 7 else None
+    """Return the commit time from a GTID event, in microseconds since 1970; ``None`` before MySQL 8.0.
+
+    On a replica, it is the time on the original server, so it does not change when a job continues at another server.
+    """
+    fields = body[_COMMIT_TIME_AT:]
+    if len(fields) < 7:
+        return None
+    here = int.from_bytes(fields[:7], "little")
+    original = int.from_bytes(fields[7:14], "little") if here & _HAS_ORIGINAL_TIME else 0
+    return (original or here) & _HAS_ORIGINAL_TIME - 1  # 0 if the original server is older than MySQL 8.0
 
 
 def gtid_of_tagged_event(body: bytes) -> Gtid | None:

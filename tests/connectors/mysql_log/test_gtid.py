@@ -121,7 +121,9 @@ def test_the_time_of_a_commit() -> None:
     assert commit_time_of_event(before) is None
     micros = 1_700_000_000_123_456
     assert commit_time_of_event(before + micros.to_bytes(7, "little") + b"\xfc") == micros
-    assert commit_time_of_event(before + (micros | 1 << 55).to_bytes(7, "little") + bytes(8)) == micros
+    on_replica = before + (micros + 9_000_000 | 1 << 55).to_bytes(7, "little")
+    assert commit_time_of_event(on_replica + micros.to_bytes(7, "little") + b"\xfc") == micros
+    assert commit_time_of_event(on_replica + bytes(8)) == micros + 9_000_000, "the original server is older"
 
 
 def variable(number: int) -> bytes:

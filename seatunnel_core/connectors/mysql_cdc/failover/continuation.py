@@ -1,190 +1,177 @@
-"""Continuation of a job at another server that has all transactions which the job has read."""
+"""Continuation of a job at another server that has all transactions which the job has read.
 
-from collections.abc import Mapping
-from contextlib import closing
-from typing import Any
+Only a poll moves a job to another server, and only while no range of the log is being read. A range that was planned
+for the former server is not read at another one: its reader reports that it has read nothing.
+"""
+
+from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from seatunnel_core import stored
-from seatunnel_core.capture_errors import LogRemovedError
 from seatunnel_core.connector_api.errors import SourceChangedError
-from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import (
-    begins_file,
-    executed,
-    gtid_events,
-    transactions_of_earlier_files,
-)
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.failover import maria_history, mysql_history
+from seatunnel_core.connectors.mysql_cdc.failover.candidate import Candidate
+from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import executed, transactions_before
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, known_tables
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
-from seatunnel_core.connectors.mysql_log.gtid import (
-    GtidSet,
-    Transactions,
-    contains,
-    gtid_set_of,
-    logged_gtid,
-    missing,
-    transactions_of,
-)
-from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files
-from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
+from seatunnel_core.connectors.mysql_log.errors import UnsupportedLogError
+from seatunnel_core.connectors.mysql_log.gtid import GtidSet, Transactions, missing, transactions_of
 
-_ON = ("1", "ON")
+COPIED = "its tables were being copied from the former server"
+UNKNOWN = (
+    "the GTIDs of the transactions that it has read are unknown, because gtid_mode was not ON when the job was last "
+    "started or resumed, because the log contained transactions without GTIDs, or because an earlier version wrote the "
+    "checkpoint"
+)
 
 
 @frozen
 class Continuation:
-    """A job that has read transactions from a former server, and the server at which it continues."""
+    """Progress of a job at its former server, and the server at which it may continue."""
 
-    server: Server
-    state: ServerState
-    former: str
-    """Identity of the former server."""
+    candidate: Candidate
+    progress: Progress
 
-    @property
-    def _here(self) -> str:
-        return f"{self.server.dialect.address} ({self.state.identity_variable} = {self.state.identity})"
-
-    def refused(self, reason: str) -> SourceChangedError:
-        """Return the error for a job that cannot continue at the server."""
-        return SourceChangedError(
-            f"{self._here} is not the server {self.former} from which the job has read the log, and the job cannot "
-            f"continue there: {reason}. Restore the url, or start a new job"
-        )
-
-    def require(self, progress: Progress, *, has_end: bool) -> None:
-        """Raise ``SourceChangedError`` for progress that cannot be continued at another server.
+    def require_possible(self, *, is_bounded: bool) -> None:
+        """Raise ``SourceChangedError`` if the progress can never be continued at another server.
 
         Args:
-            progress: The progress, with positions of the former server.
-            has_end: True if the options contain the position at which the job ends.
+            is_bounded: True if the options define an end of the job.
         """
-        if not self.state.has_gtids:
-            raise self.refused("this server has no GTIDs, and positions in the log are only valid on one server")
+        refused, state, progress = self.candidate.refused, self.candidate.state, self.progress
+        if not state.has_gtids:
+            mode = state.settings.get("gtid_mode", "OFF")
+            raise refused(
+                f"its gtid_mode is {mode} instead of ON, and positions in the log are only valid on one server"
+            )
         if progress.is_copying:
-            raise self.refused("its tables were being copied from the former server")
+            raise refused(COPIED)
         if progress.gtids is None:
-            raise self.refused("the GTIDs of the transactions that it has read are unknown")
-        if progress.gtids and (":" in progress.gtids) == self.state.is_maria:
-            raise self.refused("MySQL and MariaDB have different GTIDs")
+            raise refused(UNKNOWN)
+        if progress.gtids and (":" in progress.gtids) == state.is_maria:
+            raise refused("MySQL and MariaDB have different GTIDs")
         if not progress.gtids:
-            raise self.refused("it has read no transaction that could show whether both servers have the same data")
-        if has_end:
-            raise self.refused("the position at which it ends (stop.mode) is only valid on the former server")
+            raise refused("it has read no transaction that could show whether both servers have the same data")
+        if is_bounded or progress.stop is not None:
+            raise refused("the job ends by itself (stop.mode), and its end is only known on the former server")
         if progress.stopped or (progress.defined is not None and progress.log < progress.defined):
-            raise self.refused("it has not passed a change of columns in the log of the former server")
+            raise refused("it has not passed a change of columns in the log of the former server")
         if reading := [each.table for each in progress.rereads if each.next]:
-            raise self.refused(f"it was reading the table {reading[0]} again")
+            raise refused(f"it was reading the table {reading[0]} again")
 
-    def continued(self, progress: Progress) -> Progress:
+    def require_executed(self) -> None:
+        """Check that the server has all transactions that the job has read.
+
+        Raises:
+            LaggingReplicaError: It has not, but it may still receive them.
+            SourceChangedError: It has not.
+        """
+        self.candidate.require_executed(
+            self._transactions(self.progress.gtids or ""),
+            f"that the job has read from the server {self.candidate.former}",
+        )
+
+    def require_written(self, written: str | None) -> None:
+        """Check that the server has all transactions that a sink which writes directly may already have written.
+
+        Args:
+            written: Transactions of the former server that this process may have read; ``None`` if they are unknown.
+
+        Raises:
+            LaggingReplicaError: It has not, but it may still receive them.
+            SourceChangedError: It has not, or the transactions are unknown.
+        """
+        if written is None:
+            raise self.candidate.refused(
+                "a sink writes directly, so it may have written changes after the last checkpoint, and it is unknown "
+                "whether this server has them. Only sinks with exactly-once delivery allow this (is_exactly_once = "
+                "true for Jdbc)"
+            )
+        self.candidate.require_executed(
+            self._transactions(written), "that a sink which writes directly may have written to its target"
+        )
+
+    def continued(self) -> Progress:
         """Return the progress with positions of the server.
 
         Raises:
-            SourceChangedError: The server lacks transactions that were read, or has logged them in another order.
-        """
-        assert progress.gtids is not None, "the progress was checked"
-        log = self.located(progress.gtids)
-        return evolve(progress, server=self.state.identity, log=log, reading=None, stop=None, defined=None)
-
-    def range_in_flight(self, body: Mapping[str, Any]) -> tuple[LogPosition, LogPosition]:
-        """Return the range to read instead of a range that was planned for the former server.
-
-        Raises:
-            SourceChangedError: The job cannot continue at the server.
-        """
-        if "window" in body:
-            raise self.refused("its tables were being copied from the former server")
-        if not body.get("gtids"):
-            raise self.refused("the GTIDs of the transactions that it has read are unknown")
-        start = self.located(stored.text(body, "gtids"))
-        return start, self.server.position(self.state)
-
-    def located(self, gtids: str) -> LogPosition:
-        """Return the position in the log of the server up to which it contains exactly the transactions that were read.
-
-        Raises:
+            LaggingReplicaError: The server lacks transactions that were read, but may still receive them.
             LogRemovedError: The server no longer has the log of transactions that were not read.
-            SourceChangedError: The server lacks transactions that were read, or has logged them in another order.
+            SourceChangedError: The server lacks transactions that were read, or its log does not continue after them.
+            SourceError: The log cannot be read.
         """
-        read = transactions_of(gtids, is_maria=self.state.is_maria)
-        if lost := missing(read, executed(self.server, self.state)):
-            raise SourceChangedError(
-                f"the log of {self._here} lacks transactions that the job has read from the server {self.former}: "
-                f"{lost}. If the server still receives them, resume the job later; otherwise start a new job, because "
-                "the target has changes that this server does not have"
-            )
-        if self.state.is_maria and self.server.variable("gtid_strict_mode").upper() not in _ON:
-            raise self.refused("the order of GTIDs is only certain if all servers have gtid_strict_mode = ON")
-        position, before = self._first_unread(read)
-        if isinstance(before, GtidSet) and isinstance(read, GtidSet):
-            passed = before | gtid_set_of(self.server.variable("gtid_purged"))
-            if lost := missing(passed, read):
-                raise self._removed(lost)
-            late = missing(read, passed)
-            difference = f"lacks {late}" if late else ""
-        else:
-            difference = "" if before == read else f"ends with {before} instead of {read}"
-        if difference:
-            raise self.refused(
-                f"its log has other transactions, or another order: up to {position}, where the first unread "
-                f"transaction begins, it {difference}"
-            )
-        return position
+        self.candidate.require_unfiltered()
+        self.require_executed()
+        read = self._transactions(self.progress.gtids or "")
+        try:
+            if isinstance(read, GtidSet):
+                log = mysql_history.first_unread(self.candidate, read)
+            else:
+                log = maria_history.first_unread(self.candidate, read)
+        except UnsupportedLogError as error:
+            raise self.candidate.refused(f"its log cannot be compared: {error}") from error
+        return evolve(self.progress, server=self.candidate.state.identity, log=log, defined=None)
 
-    def _first_unread(self, read: Transactions) -> tuple[LogPosition, Transactions]:
-        """Return the position of the first transaction that was not read, or the end; and the transactions before."""
-        base, gtids = transactions_of("", is_maria=self.state.is_maria), LoggedGtids()
-        with closing(gtid_events(self.server, self._last_file(read))) as events:
-            for at, event in events:
-                if begins_file(event):
-                    base, gtids = gtids_of_earlier_files(event), LoggedGtids()
-                elif not event or not contains(read, logged_gtid(event)):
-                    return at, gtids.after(base)
-                else:
-                    gtids.add_event(event)
-        raise AssertionError("the last item has no event")
+    def same_tables(self, record: bytes, tables: Sequence[Found], rules: ColumnRules) -> list[Found]:
+        """Return the captured tables of the server, which must have the recorded columns.
 
-    def _last_file(self, read: Transactions) -> str:
-        """Return the last log file before which all transactions were read."""
-        lost = ""
-        for file in reversed(self.server.files()):
-            earlier = transactions_of_earlier_files(self.server, self.state, file)
-            if not (lost := missing(earlier, read)):
-                return file
-        raise self._removed(lost)
-
-    def _removed(self, lost: str) -> LogRemovedError:
-        return LogRemovedError(
-            f"{self._here} does not have the transactions {lost} in its log, which the job has not read from the "
-            f"server {self.former}, so changes are lost. Start a new job, and let all servers keep their log for "
-            "longer (binlog_expire_logs_seconds or expire_logs_days)"
-        )
+        Raises:
+            SourceChangedError: Columns or keys have changed.
+        """
+        logs_names = self.candidate.state.logs_names
+        found = known_tables(record, tables, rules, logs_names=logs_names, is_copying=False)
+        if changed := changed_columns(record, found):
+            raise self.candidate.refused(f"columns of {', '.join(changed)} have changed")
+        return found
 
     def moved(self) -> str:
         """Return the warning about a job that continues at another server."""
-        return f"reading continues at {self._here}, which has all transactions that were read from {self.former}"
+        return (
+            f"reading continues at {self.candidate}, which has all transactions that were read from the server "
+            f"{self.candidate.former}"
+        )
+
+    def _transactions(self, text: str) -> Transactions:
+        return transactions_of(text, is_maria=self.candidate.state.is_maria)
 
 
-def continuation_of(server: Server, state: ServerState, progress: Progress, *, has_end: bool) -> Continuation | None:
+def continuation_of(server: Server, state: ServerState, progress: Progress, *, is_bounded: bool) -> Continuation | None:
     """Return the continuation of progress at another server; ``None`` if the server is the one of the progress.
 
     Raises:
-        SourceChangedError: The progress cannot be continued at another server.
+        SourceChangedError: The progress can never be continued at another server.
     """
     if progress.server == state.identity:
         return None
-    found = Continuation(server, state, progress.server)
-    found.require(progress, has_end=has_end)
+    found = Continuation(Candidate(server, state, progress.server), progress)
+    found.require_possible(is_bounded=is_bounded)
     return found
 
 
-def range_of(server: Server, state: ServerState, body: Mapping[str, Any]) -> tuple[LogPosition, LogPosition]:
-    """Return the positions between which a planned range is read at a server.
+def require_same_log(server: Server, state: ServerState, progress: Progress) -> None:
+    """Check that the log of the server of the progress still has exactly the read transactions before its position.
+
+    A server that was restored from a backup has the same identity, but it may have other transactions.
 
     Raises:
-        SourceChangedError: The range was planned for another server, and cannot be read at this one.
+        SourceChangedError: The log has other transactions there.
+        SourceError: The log cannot be read.
     """
-    planned_for = body.get("server", state.identity)  # earlier versions did not store the server
-    if planned_for != state.identity:
-        return Continuation(server, state, planned_for).range_in_flight(body)
-    return position_of(stored.text(body, "from")), position_of(stored.text(body, "to"))
+    if progress.gtids is None or not state.has_gtids:
+        return
+    read = transactions_of(progress.gtids, is_maria=state.is_maria)
+    if lost := missing(read, executed(server, state)):
+        difference = f"it lacks the transactions {lost}"
+    else:
+        before = transactions_before(server, state, progress.log)
+        if before is None or before == read:
+            return
+        difference = f"{missing(before, read) or missing(read, before) or before} is different"
+    raise SourceChangedError(
+        f"the log of {server.dialect.address} ({state.identity_variable} = {state.identity}) is not the one from which "
+        f"the job has read up to {progress.log}: {difference}. The server was restored from a backup, or its log was "
+        "reset, so changes may be lost. Start a new job"
+    )

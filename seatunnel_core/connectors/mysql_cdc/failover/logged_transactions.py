@@ -1,5 +1,6 @@
 """Transactions in the log of a server, and those before a position."""
 
+import re
 from collections.abc import Generator
 from contextlib import closing
 from zlib import crc32
@@ -9,11 +10,14 @@ from seatunnel_core.connectors.mysql_cdc.log_stream import log_stream
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.events import CHECKED, CHECKSUM_BYTES, HEADER, HEADER_BYTES, rotate_of
-from seatunnel_core.connectors.mysql_log.gtid import Transactions, transactions_of
+from seatunnel_core.connectors.mysql_log.gtid import GtidSet, Transactions, gtid_set_of, transactions_of
 from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files
 from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
 
 _FIRST_OFFSET = 4
+_OWNER = re.compile(r"#\d+")
+"""ID of the session that executes a transaction, in ``gtid_owned``."""
+
 _BEGINS_FILE = (et.PREVIOUS_GTIDS, et.MARIA_GTID_LIST)
 _OF_GTIDS = (*_BEGINS_FILE, et.GTID, et.ANONYMOUS_GTID, et.TAGGED_GTID, et.MARIA_GTID)
 
@@ -22,6 +26,22 @@ def executed(server: Server, state: ServerState) -> Transactions:
     """Return the transactions that a server with GTIDs has executed and logged."""
     name = "gtid_binlog_pos" if state.is_maria else "gtid_executed"
     return transactions_of(server.variable(name), is_maria=state.is_maria)
+
+
+def possibly_logged(server: Server, state: ServerState) -> Transactions:
+    """Return all transactions that a server with GTIDs has logged, and possibly more that it is executing."""
+    if state.is_maria:  # the position changes before a transaction is written to the log
+        return executed(server, state)
+    owned = gtid_set_of(_OWNER.sub("", server.variable("gtid_owned")))  # first: it is owned until it is executed
+    return owned | gtid_set_of(server.variable("gtid_executed"))
+
+
+def purged(server: Server) -> GtidSet:
+    """Return the transactions that a MySQL server has executed and that its log does not contain.
+
+    They were in removed files, or the server was created from a copy that contained them.
+    """
+    return gtid_set_of(server.variable("gtid_purged"))
 
 
 def gtid_events(server: Server, file: str) -> Generator[tuple[LogPosition, bytes], None, None]:
@@ -79,21 +99,30 @@ def transactions_before(server: Server, state: ServerState, end: LogPosition) ->
     try:
         if (found := _all_if_at_end(server, state, end)) is not None:
             return found
-        base, gtids = transactions_of("", is_maria=state.is_maria), LoggedGtids()
-        with closing(gtid_events(server, end.file)) as events:
-            for at, event in events:
-                if at.file == end.file and begins_file(event):
-                    base = gtids_of_earlier_files(event)
-                elif at >= end:
-                    found = gtids.after(base)
-                    return found if gtids.is_complete else None
-                elif event:
-                    gtids.add_event(event)
+        return _logged_before(server, state, end)
     except ServerReplacedError:
         raise
     except SourceError as error:
         if error.retryable:
             raise
+    return None
+
+
+def _logged_before(server: Server, state: ServerState, end: LogPosition) -> Transactions | None:
+    # Queried before the log is read: later, it may also contain transactions after the position.
+    never_logged = None if state.is_maria else purged(server)
+    base, gtids = transactions_of("", is_maria=state.is_maria), LoggedGtids()
+    with closing(gtid_events(server, end.file)) as events:
+        for at, event in events:
+            if at.file == end.file and begins_file(event):
+                base = gtids_of_earlier_files(event)
+            elif at >= end:
+                found = gtids.after(base)
+                if never_logged is not None and isinstance(found, GtidSet):
+                    found = found | never_logged
+                return found if gtids.is_complete else None
+            elif event:
+                gtids.add_event(event)
     return None
 
 

@@ -1,10 +1,12 @@
-"""Transactions before the position of a job, by which it can continue at another server."""
+"""Transactions that a job has read or may have written, by which it can continue at another server."""
 
 import time
 
 from attrs import define, evolve, field
 
-from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import transactions_before
+from seatunnel_core.connectors.mysql_cdc.failover.continuation import require_same_log
+from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import possibly_logged, transactions_before
+from seatunnel_core.connectors.mysql_cdc.planning import Planned
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 
@@ -14,7 +16,16 @@ _PAUSE_S = 600.0
 
 @define
 class Tracking:
-    """Determines the transactions once, after the tables are copied. Each range then adds those that it reads."""
+    """Determines the read transactions once, after the tables are copied. Each range then adds those that it reads."""
+
+    written: str | None = field(default=None, init=False)
+    """Transactions that this process may have read. Sinks that write directly may have written them.
+
+    ``None`` if they are unknown: an earlier process may have read others.
+    """
+
+    is_verified: bool = field(default=False, init=False)
+    """True if the log of the server was compared with the transactions that the job has read."""
 
     _next_s: float = field(default=0.0, init=False)
 
@@ -27,3 +38,22 @@ class Tracking:
         self._next_s = time.monotonic() + _PAUSE_S
         found = transactions_before(server, state, progress.log)
         return progress if found is None else evolve(progress, gtids=str(found))
+
+    def verify(self, server: Server, state: ServerState, progress: Progress) -> None:
+        """Raise ``SourceChangedError`` if the log is not the one from which the job has read. Checked only once."""
+        if not self.is_verified:
+            require_same_log(server, state, progress)
+            self.is_verified = True
+
+    def record_written(self, server: Server, state: ServerState, planned: Planned) -> None:
+        """Record the transactions that readers of planned ranges may read.
+
+        The former process of a resumed job may have read more than the checkpoint contains, but nothing that the
+        server has not logged by now.
+        """
+        if planned.progress.gtids is not None and (planned.bodies or self.written is None):
+            self.written = str(possibly_logged(server, state))
+
+    def follow(self) -> None:
+        """Prepare for another server. It must have the transactions that were written."""
+        self.is_verified, self._next_s = False, 0.0
