@@ -126,8 +126,8 @@ class _Domains:
         """Check that the last transaction of each domain is the last one that was read."""
         if self._last != self._read.last:
             raise self._candidate.refused(
-                f"its log has other transactions: up to {at}, it ends with {_text(self._last.values())} instead of "
-                f"{self._read}"
+                f"its log has other transactions, or another order: up to {at}, it ends with "
+                f"{_text(self._last.values())} instead of {self._read}"
             )
 
 

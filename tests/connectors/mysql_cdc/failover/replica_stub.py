@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from attrs import define
+from attrs import define, field
 
 from seatunnel_core.connectors.mysql_cdc.failover import logged_transactions
+from seatunnel_core.connectors.mysql_cdc.failover.candidate import Candidate
 from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, gtid_set_of, logged_gtid, maria_position_of
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -36,11 +38,17 @@ class Stream:
 
 @define
 class Logs:
-    """Log files, each with its transactions: ``"a:5"`` of MySQL, ``"0-1-5"`` of MariaDB, ``""`` without a GTID."""
+    """Log files, each with its transactions: ``"a:5"`` of MySQL, ``"0-1-5"`` of MariaDB, ``""`` without a GTID.
+
+    A file with the only entry ``"tags"`` begins with GTIDs that have tags.
+    """
 
     files: Mapping[str, Sequence[str]]
     before: str = ""
     """Transactions before the first file. MariaDB needs some."""
+
+    end: LogPosition = field(default=LogPosition("bin.000001", 4), init=False)
+    """End of the log, once it is served."""
 
     def begins(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, LogPosition]:
         """Serve the files, and return the position of each transaction and of the end."""
@@ -52,15 +60,18 @@ class Logs:
             log.event(_ROTATE, (4).to_bytes(8, "little") + file.encode(), log_pos=0)
             log.offset = 4
             log.format()
-            _begin_file(log, base, is_maria=is_maria)
-            for each in transactions:
+            if transactions == ["tags"]:
+                log.event(_PREVIOUS, bytes(7) + b"\1")
+            else:
+                _begin_file(log, base, is_maria=is_maria)
+            for each in transactions if transactions != ["tags"] else ():
                 positions[each] = LogPosition(file, log.offset)
                 event = _gtid_event(log, each)
                 if (gtid := logged_gtid(event)) is not None:
                     base = base.plus(gtid)
                 log.query("BEGIN")
                 log.xid()
-            positions["end"] = LogPosition(file, log.offset)
+            self.end = positions["end"] = LogPosition(file, log.offset)
             log.event(27, file.encode())  # a heartbeat is not in the file
             made[file] = log.written
         names = [*made]
@@ -95,21 +106,47 @@ def _gtid_event(log: LogWriter, gtid: str) -> bytes:
     return found
 
 
-def replica(files: Sequence[str], **variables: str) -> AnsweringServer:
-    """Return the server with its files and its global variables."""
+def replica(files: Sequence[str], end: LogPosition | None = None, *, replicates: Sequence[str] | None = None,
+            **variables: str) -> AnsweringServer:  # fmt: skip
+    """Return the server.
+
+    Args:
+        files: Names of its log files.
+        end: End of its log.
+        replicates: Values of the filters if it is a replica.
+        variables: Its global variables.
+    """
     answers: dict[str, Sequence[Sequence[Any]]] = {"SHOW BINARY LOGS": [(file, 1_000) for file in files]}
     answers |= {f"SELECT @@global.{name}": [(value,)] for name, value in variables.items()}
+    if end is not None:
+        answers["SHOW MASTER STATUS"] = [(end.file, end.offset, "", "")]
+    status: Sequence[Sequence[Any]] = [] if replicates is None else [(*range(12), *replicates, 0)]
+    answers |= {"SHOW SLAVE STATUS": status, "SHOW ALL SLAVES STATUS": status}
+    answers["SHOW GLOBAL VARIABLES"] = [(name, "") for name in ("replicate_do_db", "replicate_do_table")]
     return AnsweringServer(answers)
 
 
-def mysql(logs: Logs, executed: str, purged: str = "") -> Continuation:
-    server = replica([*logs.files], gtid_executed=executed, gtid_purged=purged)
-    return Continuation(server, MYSQL, "there")
+FREE = ("", "", "", "", "", "")
+"""Values of the filters of a replica without filters."""
 
 
-def maria(logs: Logs, executed: str, strict: str = "1") -> Continuation:
-    server = replica([*logs.files], gtid_binlog_pos=executed, gtid_strict_mode=strict)
-    return Continuation(server, MARIA, "1")
+def mysql(logs: Logs, executed: str, purged: str = "", *, read: str = "", replicates: Any = None) -> Continuation:
+    """Return the continuation of a job that has read transactions at a server of MySQL."""
+    variables = {"gtid_executed": executed, "gtid_purged": purged}
+    return at(replica([*logs.files], logs.end, replicates=replicates, **variables), MYSQL, "there", read)
+
+
+def maria(
+    logs: Logs, executed: str, *, read: str = "", strict: str = "1", replicated: str = "", replicates: Any = None
+) -> Continuation:
+    """Return the continuation of a job that has read transactions at a server of MariaDB."""
+    variables = {"gtid_binlog_pos": executed, "gtid_strict_mode": strict, "gtid_slave_pos": replicated}
+    return at(replica([*logs.files], logs.end, replicates=replicates, **variables), MARIA, "1", read)
+
+
+def at(server: AnsweringServer, state: ServerState, former: str, read: str) -> Continuation:
+    progress = Progress(server=former, log=LogPosition("log.000009", 700), gtids=read)
+    return Continuation(Candidate(server, state, former), progress)
 
 
 def numbers(*every: int) -> list[str]:

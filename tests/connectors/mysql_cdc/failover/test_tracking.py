@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.mysql_cdc.failover import logged_transactions
+from seatunnel_core.connectors.mysql_cdc.failover.continuation import require_same_log
 from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import transactions_before
 from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
+from seatunnel_core.connectors.mysql_cdc.planning import Planned
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError
 from seatunnel_core.connectors.mysql_log.errors import LogError
@@ -20,9 +22,9 @@ from tests.connectors.mysql_cdc.server_stub import AnsweringServer
 FILE, NEXT = "bin.000001", "bin.000002"
 
 
-def busy(files: Any, executed: str) -> AnsweringServer:
+def busy(files: Any, executed: str, purged: str = "") -> AnsweringServer:
     """A server whose log has grown since the position that a test looks for."""
-    found = replica([*files], gtid_executed=executed, gtid_binlog_pos=executed, gtid_owned="")
+    found = replica([*files], gtid_executed=executed, gtid_binlog_pos=executed, gtid_owned="", gtid_purged=purged)
     object.__setattr__(found, "position", lambda state: LogPosition(NEXT, 1 << 40))
     return found
 
@@ -34,6 +36,16 @@ def test_the_file_is_read_up_to_the_position(monkeypatch: pytest.MonkeyPatch) ->
     assert {each: str(transactions_before(server, MYSQL, begins[each])) for each in expected} == expected
     assert str(transactions_before(server, MYSQL, LogPosition(NEXT, 4))) == f"{A}:1-5"
     assert transactions_before(server, MYSQL, LogPosition(NEXT, 1 << 30)) is None, "the server sends less"
+
+
+def test_what_a_server_contained_before_its_log_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was created from a copy: its executed transactions were set (``gtid_purged``), and never logged."""
+    logs = Logs({FILE: numbers(3, 4)})
+    begins = logs.begins(monkeypatch)
+    server = busy(logs.files, of_a(*range(1, 5)), of_a(1, 2))
+    assert str(transactions_before(server, MYSQL, begins["a:4"])) == f"{A}:1-3"
+    asked = server.asked  # type: ignore[attr-defined]
+    assert "gtid_purged" in asked[-1], "more may be removed while the log is read"
 
 
 def test_mariadb_has_the_last_transaction_of_each_domain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +67,7 @@ def test_a_log_that_ends_at_the_position_is_not_read() -> None:
     server = replica([], gtid_executed=of_a(1, 2), gtid_owned="")
     object.__setattr__(server, "position", lambda state: end)
     assert str(transactions_before(server, MYSQL, end)) == f"{A}:1-2"
-    server = replica([], gtid_executed=of_a(1, 2), gtid_owned=f"{A}:3#7")
+    server = replica([], gtid_executed=of_a(1, 2), gtid_owned=f"{A}:3#7", gtid_purged="")
     object.__setattr__(server, "position", lambda state: end)
     with pytest.raises(SourceError, match="the log of the server cannot be read"):
         transactions_before(server, MYSQL, end)  # a transaction is being committed, so the log would be read
@@ -102,18 +114,59 @@ def test_unknown_transactions_are_not_determined_at_each_poll() -> None:
     assert len(server.asked) == asked  # type: ignore[attr-defined]
 
 
-def test_a_report_moves_the_progress_to_its_server() -> None:
-    start, end = LogPosition("log.000009", 700), LogPosition(FILE, 300)
-    progress = Progress(server="there", log=start, gtids=f"{A}:1", reading=LogPosition("log.000009", 900), stop=start,
-                        defined=start)  # fmt: skip
-    fact = {"read": str(end), "stopped": "", "prepared": [], "ended": False, "server": "here", "gtids": f"{A}:1-2"}
-    moved = progress.with_fact(fact)
-    assert moved == Progress(server="here", log=end, gtids=f"{A}:1-2")
-
-
 def test_a_report_without_gtids_makes_them_unknown() -> None:
     progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=f"{A}:1", reading=LogPosition(FILE, 900))
     fact = {"read": f"{FILE}:900", "stopped": "", "prepared": [], "ended": False, "server": "here"}
     read = progress.with_fact(fact)
     assert read.gtids is None
     assert "gtids" not in read.cursor()
+
+
+def test_a_server_that_was_restored_from_a_backup_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the same identity. It may lack transactions, or have others at the position of the job."""
+    logs = Logs({FILE: numbers(1, 2, 3, 4)})
+    begins, server = logs.begins(monkeypatch), busy(logs.files, of_a(1, 2, 3, 4))
+    progress = Progress(server="here", log=begins["a:4"], gtids=of_a(1, 2, 3))
+    require_same_log(server, MYSQL, progress)
+    require_same_log(server, evolve(MYSQL, settings={"gtid_mode": "OFF"}), evolve(progress, gtids=of_a(9)))
+    require_same_log(server, MYSQL, evolve(progress, gtids=None))
+    for read, difference in (((1, 2, 3, 9), f"lacks the transactions {A}:9"), ((1, 2), f"{A}:3 is different"),
+                             ((1, 2, 3, 4), f"{A}:4 is different")):  # fmt: skip
+        with pytest.raises(SourceChangedError, match=f"is not the one from which .* bin.000001:.*{difference}"):
+            require_same_log(server, MYSQL, evolve(progress, gtids=of_a(*read)))
+
+
+def test_another_server_of_mariadb_has_logged_the_last_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: ["0-1-4", "0-2-5", "0-2-6"]}, before="0-1-3")
+    begins, server = logs.begins(monkeypatch), busy(logs.files, "0-2-6")
+    progress = Progress(server="2", log=begins["0-2-6"], gtids="0-2-5")
+    require_same_log(server, MARIA, progress)
+    with pytest.raises(SourceChangedError, match="0-2-5 is different"):
+        require_same_log(server, MARIA, evolve(progress, gtids="0-1-5"))
+
+
+def test_the_log_is_verified_once() -> None:
+    server, tracking = replica([], gtid_executed=of_a(1), gtid_owned=""), Tracking()
+    object.__setattr__(server, "position", lambda state: LogPosition(FILE, 300))
+    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=of_a(1))
+    for _ in range(2):
+        tracking.verify(server, MYSQL, progress)
+        asked = len(server.asked)  # type: ignore[attr-defined]
+    assert len(server.asked) == asked > 0  # type: ignore[attr-defined]
+    tracking.follow()
+    assert not tracking.is_verified
+
+
+def test_transactions_that_a_sink_may_write_are_recorded() -> None:
+    """Before a range is read: also those that are logged but not executed yet."""
+    owned = f"{A}:8#17:9#18#19"
+    server, tracking = replica([], gtid_executed=of_a(1, 2), gtid_owned=owned, gtid_binlog_pos="0-1-5"), Tracking()
+    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=of_a(1))
+    tracking.record_written(server, MYSQL, Planned(progress=evolve(progress, gtids=None), bodies=({},)))
+    assert tracking.written is None
+    tracking.record_written(server, MYSQL, Planned(progress=progress))
+    assert tracking.written == f"{A}:1-2:8-9"
+    tracking.record_written(server, MARIA, Planned(progress=progress))
+    assert tracking.written == f"{A}:1-2:8-9", "nothing was planned"
+    tracking.record_written(server, MARIA, Planned(progress=progress, bodies=({},)))
+    assert tracking.written == "0-1-5"
