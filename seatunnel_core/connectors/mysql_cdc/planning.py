@@ -216,7 +216,7 @@ class Planner:
         """Return the body of a range split. It lists the tables, because more tables may match the options later."""
         body: dict[str, Any] = {"from": str(start), "to": str(end), "server": progress.server}
         if progress.gtids is not None:
-            body["gtids"] = progress.gtids
+            body |= {"gtids": progress.gtids, "last": progress.last}
         return {**body, "prepared": [*progress.prepared], "tables": [*self.tables]}
 
 

@@ -61,6 +61,9 @@ class Progress:
     ``None`` if they are unknown, or while tables are being copied.
     """
 
+    last: str = ""
+    """The last of these transactions, to detect other transactions with the same GTIDs; empty if it is unknown."""
+
     reading: LogPosition | None = None
     """End of the planned range that its reader has not reported yet; ``None`` if there is no such range."""
 
@@ -108,7 +111,7 @@ class Progress:
         """Return the progress as JSON values."""
         more: dict[str, Any] = {"rereads": [each.record() for each in self.rereads]} if self.rereads else {}
         if self.gtids is not None:
-            more["gtids"] = self.gtids
+            more |= {"gtids": self.gtids, "last": self.last}
         return {
             "server": self.server,
             "log": str(self.log),
@@ -152,6 +155,7 @@ class Progress:
             defined=None if cursor.get("defined") is None else position_of(stored.text(cursor, "defined")),
             rereads=rereads_of(cursor),
             gtids=stored.text(cursor, "gtids") if "gtids" in cursor else None,
+            last=stored.text(cursor, "last") if "last" in cursor else "",
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
@@ -175,11 +179,12 @@ class Progress:
         read = position_of(stored.text(fact, "read"))
         stop = read if fact.get("ended") else found.stop
         gtids = stored.text(fact, "gtids") if "gtids" in fact else None
+        last = "" if gtids is None else stored.text(fact, "last")
         changed = tuple(stored.texts(fact, "changed")) if "changed" in fact else ()
         stopped = stored.text(fact, "stopped")
         statement = stored.text(fact, "statement") if "statement" in fact else ""
         rereads = rereading.restarted(self.rereads, changed)
-        found = evolve(found, log=read, gtids=gtids, reading=None, stop=stop, rereads=rereads)
+        found = evolve(found, log=read, gtids=gtids, last=last, reading=None, stop=stop, rereads=rereads)
         return evolve(found, stopped=stopped, changed=changed, statement=statement)
 
     @property

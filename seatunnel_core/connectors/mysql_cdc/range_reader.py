@@ -24,7 +24,7 @@ from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.gtid import transactions_of
-from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids
+from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 LIMIT_BYTES = 64 << 20
@@ -91,7 +91,8 @@ class RangeReader:
         if known is None or "gtids" not in self.body or not gtids.is_complete:
             return {}
         base = transactions_of(stored.text(self.body, "gtids"), is_maria=known.is_maria)
-        return {"gtids": str(gtids.after(base))}
+        last = LoggedTransaction.of(gtids.last_event)
+        return {"gtids": str(gtids.after(base)), "last": str(last or stored.text(self.body, "last"))}
 
     def _end_before(self, batch: ChangeBatch) -> LogPosition:
         """Return the end of the range, limited to the first transaction at or after the end time of the job."""

@@ -5,12 +5,12 @@ from operator import attrgetter, itemgetter
 from uuid import UUID
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.change_batch import Outcome, Transaction
 from seatunnel_core.connectors.mysql_log.errors import UnsupportedLogError
-from seatunnel_core.connectors.mysql_log.events import HEADER_BYTES
+from seatunnel_core.connectors.mysql_log.events import HEADER, HEADER_BYTES
 from seatunnel_core.connectors.mysql_log.fields import Fields
 from seatunnel_core.connectors.mysql_log.gtid import (
     Gtid,
@@ -19,6 +19,7 @@ from seatunnel_core.connectors.mysql_log.gtid import (
     MariaGtid,
     MariaGtidPosition,
     Transactions,
+    commit_time_of_event,
     logged_gtid,
 )
 
@@ -42,6 +43,9 @@ class LoggedGtids:
     is_complete: bool = field(default=True, init=False)
     """False if a transaction had no GTID."""
 
+    last_event: bytes = field(default=b"", init=False)
+    """GTID event of the last transaction; empty if there is none."""
+
     _intervals: dict[tuple[str, str], list[Interval]] = field(factory=dict, init=False)
     _last: dict[bytes, bytes] = field(factory=dict, init=False)
     """Last GTID event of each MariaDB domain."""
@@ -51,10 +55,13 @@ class LoggedGtids:
     def add(self, transactions: Sequence[Transaction]) -> None:
         """Add transactions, except the last one if it is open."""
         is_open = bool(transactions) and transactions[-1].outcome is Outcome.OPEN
-        self._add_events([*map(_event_of, transactions[:-1] if is_open else transactions)])
+        events = [*map(_event_of, transactions[:-1] if is_open else transactions)]
+        self.last_event = events[-1] if events else self.last_event
+        self._add_events(events)
 
     def add_event(self, event: bytes) -> None:
         """Add the transaction of a GTID event with its header."""
+        self.last_event = event
         self._pending.append(event)
         if len(self._pending) == _MOST_PENDING:
             self._add_pending()
@@ -99,6 +106,49 @@ class LoggedGtids:
             return base | GtidSet.of(self._intervals)
         found = [logged_gtid(event) for event in self._last.values()]
         return MariaGtidPosition({**base.last, **{each.domain: each for each in found if isinstance(each, MariaGtid)}})
+
+
+@frozen
+class LoggedTransaction:
+    """A transaction with properties that another one with the same GTID does not have.
+
+    A server that was restored from a backup assigns GTIDs again.
+    """
+
+    gtid: Gtid | MariaGtid
+    time_s: int
+    """Time in the header of its GTID event. It may differ on other servers."""
+
+    log_pos: int
+    """Lower 32 bits of the end of its GTID event. It differs on other servers."""
+
+    committed: int | None
+    """Commit time on the original server, in microseconds since 1970; ``None`` before MySQL 8.0, and for MariaDB."""
+
+    @classmethod
+    def of(cls, event: bytes) -> "LoggedTransaction | None":
+        """Return the transaction of a GTID event with its header; ``None`` without a GTID."""
+        gtid = logged_gtid(event) if event else None
+        if gtid is None:
+            return None
+        time_s, kind, _, _, log_pos, _ = HEADER.unpack_from(event)
+        committed = commit_time_of_event(event[HEADER_BYTES:]) if kind == et.GTID else None
+        return cls(gtid, time_s, log_pos, committed)
+
+    def __str__(self) -> str:
+        return f"{self.gtid}/{self.time_s}/{self.log_pos}/{self.committed or 0}"
+
+
+def is_other_transaction(event: bytes, logged: str) -> bool:
+    """Return True if a GTID event has the GTID of a ``LoggedTransaction``, given as a string, but another commit time.
+
+    False if a commit time is unknown.
+    """
+    found = LoggedTransaction.of(event)
+    gtid, _, _, committed = logged.split("/")
+    if found is None or found.committed is None or committed == "0":
+        return False
+    return str(found.gtid) == gtid and str(found.committed) != committed
 
 
 def gtids_of_earlier_files(event: bytes) -> Transactions:

@@ -108,7 +108,7 @@ class Continuation:
         read = self._transactions(self.progress.gtids or "")
         try:
             if isinstance(read, GtidSet):
-                log = mysql_history.first_unread(self.candidate, read)
+                log = mysql_history.first_unread(self.candidate, read, self.progress.last)
             else:
                 log = maria_history.first_unread(self.candidate, read)
         except UnsupportedLogError as error:
@@ -166,10 +166,12 @@ def require_same_log(server: Server, state: ServerState, progress: Progress) -> 
     if lost := missing(read, executed(server, state)):
         difference = f"it lacks the transactions {lost}"
     else:
-        before = transactions_before(server, state, progress.log)
-        if before is None or before == read:
+        found = transactions_before(server, state, progress.log, reads_log=True)
+        if found is None or (found.transactions == read and progress.last in ("", found.last or progress.last)):
             return
-        difference = f"{missing(before, read) or missing(read, before) or before} is different"
+        before = found.transactions
+        differing = missing(before, read) or missing(read, before) or progress.last.partition("/")[0] or before
+        difference = f"the transactions {differing} are different"
     raise SourceChangedError(
         f"the log of {server.dialect.address} ({state.identity_variable} = {state.identity}) is not the one from which "
         f"the job has read up to {progress.log}: {difference}. The server was restored from a backup, or its log was "

@@ -36,6 +36,7 @@ def is_skipped(server: Server, state: ServerState, body: Mapping[str, Any], cont
         {
             "read": stored.text(body, "from"),
             "gtids": stored.text(body, "gtids"),
+            "last": stored.text(body, "last"),
             "prepared": stored.texts(body, "prepared"),
             "stopped": "",
             "ended": False,

@@ -5,13 +5,15 @@ from collections.abc import Generator
 from contextlib import closing
 from zlib import crc32
 
+from attrs import frozen
+
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.mysql_cdc.log_stream import log_stream
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.events import CHECKED, CHECKSUM_BYTES, HEADER, HEADER_BYTES, rotate_of
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, Transactions, gtid_set_of, transactions_of
-from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files
+from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction, gtids_of_earlier_files
 from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
 
 _FIRST_OFFSET = 4
@@ -91,14 +93,34 @@ def transactions_of_earlier_files(server: Server, state: ServerState, file: str)
     return gtids_of_earlier_files(event) if begins_file(event) else transactions_of("", is_maria=state.is_maria)
 
 
-def transactions_before(server: Server, state: ServerState, end: LogPosition) -> Transactions | None:
+@frozen
+class TransactionsBefore:
+    """All transactions before a position of the log."""
+
+    transactions: Transactions
+    last: str = ""
+    """The last one of them; empty if the file of the position has none before it, or was not read."""
+
+
+def transactions_before(
+    server: Server, state: ServerState, end: LogPosition, *, reads_log: bool = False
+) -> TransactionsBefore | None:
     """Return exactly the transactions before a position at which a transaction begins.
 
-    Unless the log ends there, its file is read from the beginning. ``None`` if the transactions cannot be determined.
+    Unless the log ends there, its file is read from the beginning.
+
+    Args:
+        server: The server.
+        state: Its state.
+        end: The position.
+        reads_log: True to read the log even if it ends there.
+
+    Returns:
+        The transactions; ``None`` if they cannot be determined.
     """
     try:
-        if (found := _all_if_at_end(server, state, end)) is not None:
-            return found
+        if not reads_log and (found := _all_if_at_end(server, state, end)) is not None:
+            return TransactionsBefore(found)
         return _logged_before(server, state, end)
     except ServerReplacedError:
         raise
@@ -108,7 +130,7 @@ def transactions_before(server: Server, state: ServerState, end: LogPosition) ->
     return None
 
 
-def _logged_before(server: Server, state: ServerState, end: LogPosition) -> Transactions | None:
+def _logged_before(server: Server, state: ServerState, end: LogPosition) -> TransactionsBefore | None:
     # Queried before the log is read: later, it may also contain transactions after the position.
     never_logged = None if state.is_maria else purged(server)
     base, gtids = transactions_of("", is_maria=state.is_maria), LoggedGtids()
@@ -120,7 +142,8 @@ def _logged_before(server: Server, state: ServerState, end: LogPosition) -> Tran
                 found = gtids.after(base)
                 if never_logged is not None and isinstance(found, GtidSet):
                     found = found | never_logged
-                return found if gtids.is_complete else None
+                last = LoggedTransaction.of(gtids.last_event)
+                return TransactionsBefore(found, str(last or "")) if gtids.is_complete else None
             elif event:
                 gtids.add_event(event)
     return None

@@ -7,10 +7,12 @@ transaction of a GTID at most once. The following is checked:
    G.
 2. All transactions before p are in G, and together with ``gtid_purged`` they are all of G.
 3. No transaction after p is in G.
-4. Each transaction from the file of the last transaction in G to the end of the log has a GTID.
+4. The last transaction that the job has read has the same commit time (MySQL 8.0 and later). A server that was restored
+   from a backup assigns GTIDs again.
+5. Each transaction from the file of the last transaction in G to the end of the log has a GTID.
 
 By 2, nothing before p is unread. By 1 and 2, everything that the server has executed and that is not in G is in the log
-after p. By 3 and 4, nothing after p was read before.
+after p. By 3 and 5, nothing after p was read before.
 """
 
 from contextlib import closing
@@ -23,12 +25,17 @@ from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import (
     transactions_of_earlier_files,
 )
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, contains, logged_gtid, missing
-from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files
+from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files, is_other_transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 
-def first_unread(candidate: Candidate, read: GtidSet) -> LogPosition:
+def first_unread(candidate: Candidate, read: GtidSet, last: str) -> LogPosition:
     """Return the position of the first transaction that is not in a set, or the end of the log.
+
+    Args:
+        candidate: The server.
+        read: The set.
+        last: Last transaction in the log of the former server; empty if it is unknown.
 
     Raises:
         LogRemovedError: The log does not contain a transaction that is not in the set.
@@ -61,6 +68,8 @@ def first_unread(candidate: Candidate, read: GtidSet) -> LogPosition:
                     raise candidate.refused(f"its log has {gtid}, which was read, after an unread one at {first}")
                 else:
                     logged.add_event(event)
+                    if last.startswith(f"{gtid}/") and is_other_transaction(event, last):
+                        raise candidate.refused(f"{gtid} in its log is another transaction than the one that was read")
     if at < end or (first is None and at != end):
         raise candidate.cut(at, end)
     passed = logged.after(before)

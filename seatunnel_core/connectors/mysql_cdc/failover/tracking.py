@@ -37,7 +37,7 @@ class Tracking:
             return progress
         self._next_s = time.monotonic() + _PAUSE_S
         found = transactions_before(server, state, progress.log)
-        return progress if found is None else evolve(progress, gtids=str(found))
+        return progress if found is None else evolve(progress, gtids=str(found.transactions), last=found.last)
 
     def verify(self, server: Server, state: ServerState, progress: Progress) -> None:
         """Raise ``SourceChangedError`` if the log is not the one from which the job has read. Checked only once."""

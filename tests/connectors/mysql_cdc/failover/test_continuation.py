@@ -243,7 +243,8 @@ def test_transactions_that_a_sink_may_have_written_are_required(monkeypatch: pyt
             found.require_written(written)
 
 
-BODY = {"from": "log.000009:700", "to": "log.000009:900", "server": "there", "gtids": READ.gtids, "prepared": ["x"]}
+BODY = {"from": "log.000009:700", "to": "log.000009:900", "server": "there", "gtids": READ.gtids, "last": "",
+        "prepared": ["x"]}  # fmt: skip
 
 
 class Here(type(replica([]))):  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """Transactions before the position of a job: determined once after the copy, and added by each range."""
 
+import json
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import tra
 from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
 from seatunnel_core.connectors.mysql_cdc.planning import Planned
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
-from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError
+from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError, ServerState
 from seatunnel_core.connectors.mysql_log.errors import LogError
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from tests.connectors.mysql_cdc.failover.replica_stub import MARIA, MYSQL, A, Logs, numbers, of_a, replica
@@ -29,12 +30,18 @@ def busy(files: Any, executed: str, purged: str = "") -> AnsweringServer:
     return found
 
 
+def transactions(server: AnsweringServer, state: ServerState, end: LogPosition) -> str:
+    found = transactions_before(server, state, end)
+    assert found is not None
+    return str(found.transactions)
+
+
 def test_the_file_is_read_up_to_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = Logs({FILE: numbers(3, 4, 5), NEXT: numbers(6, 8, 7)}, before=f"{A}:1-2")
     begins, server = logs.begins(monkeypatch), busy(logs.files, of_a(*range(1, 9)))
     expected = {"a:3": f"{A}:1-2", "a:5": f"{A}:1-4", "a:6": f"{A}:1-5", "a:8": f"{A}:1-6", "a:7": f"{A}:1-6:8"}
-    assert {each: str(transactions_before(server, MYSQL, begins[each])) for each in expected} == expected
-    assert str(transactions_before(server, MYSQL, LogPosition(NEXT, 4))) == f"{A}:1-5"
+    assert {each: transactions(server, MYSQL, begins[each]) for each in expected} == expected
+    assert transactions(server, MYSQL, LogPosition(NEXT, 4)) == f"{A}:1-5"
     assert transactions_before(server, MYSQL, LogPosition(NEXT, 1 << 30)) is None, "the server sends less"
 
 
@@ -43,7 +50,7 @@ def test_what_a_server_contained_before_its_log_counts(monkeypatch: pytest.Monke
     logs = Logs({FILE: numbers(3, 4)})
     begins = logs.begins(monkeypatch)
     server = busy(logs.files, of_a(*range(1, 5)), of_a(1, 2))
-    assert str(transactions_before(server, MYSQL, begins["a:4"])) == f"{A}:1-3"
+    assert transactions(server, MYSQL, begins["a:4"]) == f"{A}:1-3"
     asked = server.asked  # type: ignore[attr-defined]
     assert "gtid_purged" in asked[-1], "more may be removed while the log is read"
 
@@ -52,7 +59,7 @@ def test_mariadb_has_the_last_transaction_of_each_domain(monkeypatch: pytest.Mon
     logs = Logs({FILE: ["0-1-4", "1-1-2", "0-2-5"], NEXT: ["0-2-6"]}, before="0-1-3,1-1-1")
     begins, server = logs.begins(monkeypatch), busy(logs.files, "0-2-6,1-1-2")
     expected = {"0-1-4": "0-1-3,1-1-1", "0-2-5": "0-1-4,1-1-2", "0-2-6": "0-2-5,1-1-2"}
-    assert {each: str(transactions_before(server, MARIA, begins[each])) for each in expected} == expected
+    assert {each: transactions(server, MARIA, begins[each]) for each in expected} == expected
 
 
 def test_transactions_without_gtids_make_the_set_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +73,7 @@ def test_a_log_that_ends_at_the_position_is_not_read() -> None:
     end = LogPosition(FILE, 900)
     server = replica([], gtid_executed=of_a(1, 2), gtid_owned="")
     object.__setattr__(server, "position", lambda state: end)
-    assert str(transactions_before(server, MYSQL, end)) == f"{A}:1-2"
+    assert transactions(server, MYSQL, end) == f"{A}:1-2"
     server = replica([], gtid_executed=of_a(1, 2), gtid_owned=f"{A}:3#7", gtid_purged="")
     object.__setattr__(server, "position", lambda state: end)
     with pytest.raises(SourceError, match="the log of the server cannot be read"):
@@ -115,10 +122,11 @@ def test_unknown_transactions_are_not_determined_at_each_poll() -> None:
 
 
 def test_a_report_without_gtids_makes_them_unknown() -> None:
-    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=f"{A}:1", reading=LogPosition(FILE, 900))
-    fact = {"read": f"{FILE}:900", "stopped": "", "prepared": [], "ended": False, "server": "here"}
+    start, end = LogPosition(FILE, 300), LogPosition(FILE, 900)
+    progress = Progress(server="here", log=start, gtids=f"{A}:1", last=f"{A}:1/7/250/0", reading=end)
+    fact = {"read": f"{FILE}:900", "stopped": "", "prepared": [], "ended": False}
     read = progress.with_fact(fact)
-    assert read.gtids is None
+    assert (read.gtids, read.last) == (None, "")
     assert "gtids" not in read.cursor()
 
 
@@ -130,10 +138,25 @@ def test_a_server_that_was_restored_from_a_backup_is_refused(monkeypatch: pytest
     require_same_log(server, MYSQL, progress)
     require_same_log(server, evolve(MYSQL, settings={"gtid_mode": "OFF"}), evolve(progress, gtids=of_a(9)))
     require_same_log(server, MYSQL, evolve(progress, gtids=None))
-    for read, difference in (((1, 2, 3, 9), f"lacks the transactions {A}:9"), ((1, 2), f"{A}:3 is different"),
-                             ((1, 2, 3, 4), f"{A}:4 is different")):  # fmt: skip
+    for read, difference in (((1, 2, 3, 9), f"lacks the transactions {A}:9"), ((1, 2), f"{A}:3 are different"),
+                             ((1, 2, 3, 4), f"{A}:4 are different")):  # fmt: skip
         with pytest.raises(SourceChangedError, match=f"is not the one from which .* bin.000001:.*{difference}"):
             require_same_log(server, MYSQL, evolve(progress, gtids=of_a(*read)))
+
+
+def test_a_transaction_that_got_the_gtid_of_another_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the restore from a backup, the server assigns the same GTIDs again, and the log may even be as long."""
+    logs = Logs({FILE: numbers(1, 2, 3, 4)})
+    begins, server = logs.begins(monkeypatch), busy(logs.files, of_a(1, 2, 3, 4))
+    before = transactions_before(server, MYSQL, begins["a:4"])
+    assert before is not None
+    gtid, time_s, rest = before.last.split("/", 2)
+    assert gtid == f"{A}:3"
+    progress = Progress(server="here", log=begins["a:4"], gtids=of_a(1, 2, 3), last=before.last)
+    require_same_log(server, MYSQL, progress)
+    assert Progress.of(json.loads(json.dumps(progress.cursor()))) == progress
+    with pytest.raises(SourceChangedError, match=f"the transactions {A}:3 are different"):
+        require_same_log(server, MYSQL, evolve(progress, last=f"{gtid}/{int(time_s) + 1}/{rest}"))
 
 
 def test_another_server_of_mariadb_has_logged_the_last_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,14 +164,15 @@ def test_another_server_of_mariadb_has_logged_the_last_transaction(monkeypatch: 
     begins, server = logs.begins(monkeypatch), busy(logs.files, "0-2-6")
     progress = Progress(server="2", log=begins["0-2-6"], gtids="0-2-5")
     require_same_log(server, MARIA, progress)
-    with pytest.raises(SourceChangedError, match="0-2-5 is different"):
+    with pytest.raises(SourceChangedError, match="0-2-5 are different"):
         require_same_log(server, MARIA, evolve(progress, gtids="0-1-5"))
 
 
-def test_the_log_is_verified_once() -> None:
-    server, tracking = replica([], gtid_executed=of_a(1), gtid_owned=""), Tracking()
-    object.__setattr__(server, "position", lambda state: LogPosition(FILE, 300))
-    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=of_a(1))
+def test_the_log_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: numbers(1, 2)})
+    begins = logs.begins(monkeypatch)
+    server, tracking = busy(logs.files, of_a(1, 2)), Tracking()
+    progress = Progress(server="here", log=begins["a:2"], gtids=of_a(1))
     for _ in range(2):
         tracking.verify(server, MYSQL, progress)
         asked = len(server.asked)  # type: ignore[attr-defined]
