@@ -9,10 +9,13 @@ import pytest
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.connector_api.sink import Guarantee
+from seatunnel_core.connector_api.source import PlanningContext, PollCursor, PollResult
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.errors import JobError, SourceError
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
@@ -69,11 +72,31 @@ def test_a_restored_source_that_takes_no_facts_any_more_is_refused() -> None:
     assert source_io(Chunks).poll("in", {}, facts).cursor["positions"] == {"1": 7}
 
 
-def source_io(kind: type[Chunks]) -> SourceIO:
+class Seen(Chunks):
+    """Keeps what its polls know of the job."""
+
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        self.planning = planning
+        return super().poll(cursor, planning)
+
+
+@pytest.mark.parametrize("guarantee", Guarantee)
+def test_polls_know_whether_a_sink_writes_directly(guarantee: Guarantee) -> None:
+    """Its target may then have rows that no checkpoint contains."""
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    sink.guarantee = guarantee
+    made = source_io(Seen, PlannedSink(name="out", ordinal=0, sink=sink, inputs=("in",)))
+    made.poll("in", {}, ())
+    planning = made.planned.sources[0].source.planning  # type: ignore[attr-defined]
+    assert planning.writes_directly == (guarantee is not Guarantee.EXACTLY_ONCE)
+    assert planning.job_id == "job"
+
+
+def source_io(kind: type[Chunks], *sinks: PlannedSink) -> SourceIO:
     source = PlannedSource(name="in", ordinal=0, source=kind(options_of(kind, {"chunks": 9})), parallelism=1)
     return SourceIO(
         job_id="job",
-        planned=PlannedPipeline(id=1, sources=(source,), transforms=(), sinks=()),
+        planned=PlannedPipeline(id=1, sources=(source,), transforms=(), sinks=sinks),
         storage=MemoryStorage(),
         backend=None,  # type: ignore[arg-type]
         upstream=None,  # type: ignore[arg-type]

@@ -59,6 +59,11 @@ class DrivenSource:
     cursor: PollCursor = field(factory=dict)
     _source: MySQLCdcSource = field(init=False)
     on_split: Callable[[Split], None] = lambda split: None
+    writes_directly: bool = False
+    """True if the rows go to a sink that writes directly."""
+
+    warnings: list[str] = field(factory=list)
+    """Warnings of all polls."""
 
     def __attrs_post_init__(self) -> None:
         self._source = MySQLCdcSource(options_of(MySQLCdcSource, self.options))
@@ -79,9 +84,10 @@ class DrivenSource:
 
     def plan(self) -> tuple[Sequence[Split], bool]:
         """Poll once. The second value is true if the source has ended."""
-        planning = PlanningContext(parallelism=self.parallelism)
+        planning = PlanningContext(parallelism=self.parallelism, writes_directly=self.writes_directly)
         found = self._source.poll(self.cursor, planning)
         self.cursor = found.cursor
+        self.warnings += found.warnings
         return self._source.enumerate(found.items, planning).splits, found.again_ms is None
 
     def read(self, splits: Sequence[Split]) -> list[Batch]:

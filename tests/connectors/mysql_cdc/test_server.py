@@ -88,6 +88,7 @@ def test_a_connection_is_asked_once_to_which_server_it_leads() -> None:
     with pytest.raises(ServerReplacedError, match="server_uuid = here instead of there") as raised:
         there.require_known(connection, ask)
     assert raised.value.retryable
+    assert raised.value.needs_restart, "tasks have the former server until then"
     assert len(asked) == 1
     maria = ServerState(version="10.11.6-MariaDB", settings={"server_uuid": "u", "server_id": "7"})
     assert (maria.identity_variable, maria.identity) == ("server_id", "7")

@@ -13,7 +13,12 @@ from seatunnel_core.connectors.mysql_log.gtid import (
     missing,
     transactions_of,
 )
-from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, gtids_of_earlier_files
+from seatunnel_core.connectors.mysql_log.logged_gtids import (
+    LoggedGtids,
+    LoggedTransaction,
+    gtids_of_earlier_files,
+    is_other_transaction,
+)
 
 A, B = ("3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562")
 
@@ -53,6 +58,35 @@ def test_a_transaction_without_a_gtid_is_noticed(gtid: bytes) -> None:
     gtids.add([transaction(of_mysql(A, 1)), transaction(gtid), transaction(of_mysql(A, 2))])
     assert not gtids.is_complete
     assert str(gtids.after(gtid_set_of(""))) == f"{A}:1-2"
+
+
+def committed(number: int, micros: int, original: int | None = None) -> bytes:
+    """A GTID event of MySQL 8.0, on the original server or on a replica."""
+    times = micros.to_bytes(7, "little")
+    if original is not None:
+        times = (micros | 1 << 55).to_bytes(7, "little") + original.to_bytes(7, "little")
+    return event(et.GTID, of_mysql(A, number)[HEADER.size :] + bytes(42 - 34) + times)
+
+
+def test_other_transactions_with_a_gtid_are_noticed() -> None:
+    read = str(LoggedTransaction.of(committed(5, 1_000_000)))
+    assert not is_other_transaction(committed(5, 7_000_000, original=1_000_000), read), "a replica has logged it"
+    assert is_other_transaction(committed(5, 7_000_000), read)
+    assert is_other_transaction(committed(5, 7_000_000, original=1_000_001), read)
+    assert not is_other_transaction(committed(6, 7_000_000), read), "another GTID"
+    assert not is_other_transaction(of_mysql(A, 5), read), "the server is older than MySQL 8.0"
+    assert not is_other_transaction(committed(5, 7), str(LoggedTransaction.of(of_mysql(A, 5))))
+    assert LoggedTransaction.of(of_mysql(A, 0)) is LoggedTransaction.of(b"") is None
+
+
+def test_the_last_transaction_is_kept() -> None:
+    gtids = LoggedGtids()
+    assert gtids.last_event == b""
+    gtids.add([transaction(of_mysql(A, 9)), transaction(of_mysql(A, 8)), transaction(of_mysql(A, 10), Outcome.OPEN)])
+    gtids.add([])
+    assert gtids.last_event == of_mysql(A, 8)
+    gtids.add_event(of_maria(0, 1, 8))
+    assert str(LoggedTransaction.of(gtids.last_event)).startswith("0-1-8/")
 
 
 def test_the_last_transaction_of_a_domain_replaces_earlier_ones() -> None:
