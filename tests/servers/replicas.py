@@ -39,8 +39,12 @@ class Pair:
                 stack.callback(each.stop)
                 each.start()
             if self.kind != "locks":
-                self.replica.run(_source(self.kind, self.primary.port), "START SLAVE")
+                self.replicate()
             yield
+
+    def replicate(self) -> None:
+        """Replicate from the primary to the replica."""
+        self.replica.run(_source(self.kind, self.primary.port), "START SLAVE")
 
     def identity(self, server: Any) -> str:
         ((value,),) = server.run(f"SELECT @@global.{'server_id' if self.kind == 'maria' else 'server_uuid'}")
