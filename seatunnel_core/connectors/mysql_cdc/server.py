@@ -222,10 +222,15 @@ class Server:
     def state(self) -> ServerState:
         """Query the version and settings of the server to which the address leads now."""
         here = self if self.known is None else evolve(self, known=None)
-        names = ", ".join(f"'{name}'" for name in _SETTINGS)
-        found = here.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+        settings = here.settings(_SETTINGS)
         ((version,),) = here.ask("SELECT VERSION()")
-        return ServerState(version=_text(version), settings={_text(name): _text(value) for name, value in found})
+        return ServerState(version=_text(version), settings=settings)
+
+    def settings(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the values of global variables. Names that the server does not have are omitted."""
+        listed = ", ".join(f"'{name}'" for name in names)
+        found = self.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({listed})")
+        return {_text(name): _text(value) for name, value in found}
 
     def require_capturable(self) -> ServerState:
         """Return the state of the server if it allows capturing.

@@ -82,9 +82,9 @@ class MySQLCdcSource(Source):
     acknowledges = True
     acknowledges_oldest = True
     caveat = (
-        "Exceptions: the job fails if the server removes a part of its log before the job has read it, and after most "
-        "failovers without GTIDs; and with sinks that write directly, rows that are deleted while tables are copied "
-        "may stay after a failure"
+        "Exceptions: the job fails if the server removes a part of its log before the job has read it, or if another "
+        "server takes over and its GTIDs do not prove where the job continues; and with sinks that write directly, "
+        "rows that are deleted while tables are copied may stay after a failure"
     )
     example = """
         url = "jdbc:mysql://localhost:3306/shop"
@@ -217,9 +217,7 @@ class MySQLCdcSource(Source):
         if (elsewhere := self._elsewhere(progress)) is not None:
             if progress.reading is not None:  # its reader reports that it has read nothing, or what it has read before
                 return PollResult(items=(), cursor=cursor, again_ms=IDLE_MS)
-            if planning.writes_directly:
-                elsewhere.require_written(self._tracking.written)
-            progress = elsewhere.continued()
+            progress = elsewhere.continued(self._tracking.written, writes_directly=planning.writes_directly)
             warnings.append(elsewhere.moved())
             tables = self._look_again()  # a replica may have executed changes of columns since
         elif cursor:

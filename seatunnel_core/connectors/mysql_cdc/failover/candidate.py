@@ -19,6 +19,10 @@ _FIRST_FILTER = 12
 """Index of the first filter among the columns of SHOW REPLICA STATUS."""
 
 
+WRITTEN = "that a sink which writes directly may have written to its target"
+"""Part of a message about transactions."""
+
+
 class LaggingReplicaError(SourceError):
     """A replica has not executed all transactions that the job has read from the former server."""
 
@@ -85,9 +89,7 @@ class Candidate:
     def require_unfiltered(self) -> None:
         """Raise ``SourceChangedError`` if the server is a replica with filters, because its log may lack changes."""
         if self.state.is_maria:
-            names = ", ".join(f"'{name}'" for name in _FILTERS)
-            found = self.server.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-            filters = [str(name) for name, value in found if value]
+            filters = [name for name, value in self.server.settings(_FILTERS).items() if value]
         else:
             columns = slice(_FIRST_FILTER, _FIRST_FILTER + len(_FILTERS))
             rows = [row[columns] for row in self.server.replica_status(self.state)]

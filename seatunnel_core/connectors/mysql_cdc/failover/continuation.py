@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.failover import maria_history, mysql_history
-from seatunnel_core.connectors.mysql_cdc.failover.candidate import Candidate
+from seatunnel_core.connectors.mysql_cdc.failover.candidate import WRITTEN, Candidate
 from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import executed, transactions_before
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, known_tables
@@ -74,28 +74,12 @@ class Continuation:
             f"that the job has read from the server {self.candidate.former}",
         )
 
-    def require_written(self, written: str | None) -> None:
-        """Check that the server has all transactions that a sink which writes directly may already have written.
+    def continued(self, written: str | None = None, *, writes_directly: bool = False) -> Progress:
+        """Return the progress with positions of the server.
 
         Args:
             written: Transactions of the former server that this process may have read; ``None`` if they are unknown.
-
-        Raises:
-            LaggingReplicaError: It has not, but it may still receive them.
-            SourceChangedError: It has not, or the transactions are unknown.
-        """
-        if written is None:
-            raise self.candidate.refused(
-                "a sink writes directly, so it may have written changes after the last checkpoint, and it is unknown "
-                "whether this server has them. Only sinks with exactly-once delivery allow this (is_exactly_once = "
-                "true for Jdbc)"
-            )
-        self.candidate.require_executed(
-            self._transactions(written), "that a sink which writes directly may have written to its target"
-        )
-
-    def continued(self) -> Progress:
-        """Return the progress with positions of the server.
+            writes_directly: True if a sink that writes directly may have written them.
 
         Raises:
             LaggingReplicaError: The server lacks transactions that were read, but may still receive them.
@@ -106,14 +90,27 @@ class Continuation:
         self.candidate.require_unfiltered()
         self.require_executed()
         read = self._transactions(self.progress.gtids or "")
+        also = self._written(written) if writes_directly else read
         try:
             if isinstance(read, GtidSet):
                 log = mysql_history.first_unread(self.candidate, read, self.progress.last)
             else:
-                log = maria_history.first_unread(self.candidate, read)
+                log = maria_history.first_unread(self.candidate, read, also)
         except UnsupportedLogError as error:
             raise self.candidate.refused(f"its log cannot be compared: {error}") from error
-        return evolve(self.progress, server=self.candidate.state.identity, log=log, defined=None)
+        return evolve(self.progress, server=self.candidate.state.identity, log=log, last="", defined=None)
+
+    def _written(self, written: str | None) -> Transactions:
+        """Return the transactions that a sink may have written; the server must have executed them."""
+        if written is None:
+            raise self.candidate.refused(
+                "a sink writes directly, so it may have written changes after the last checkpoint, and it is unknown "
+                "whether this server has them. Only sinks with exactly-once delivery allow this (is_exactly_once = "
+                "true for Jdbc)"
+            )
+        found = self._transactions(written)
+        self.candidate.require_executed(found, WRITTEN)
+        return found
 
     def same_tables(self, record: bytes, tables: Sequence[Found], rules: ColumnRules) -> list[Found]:
         """Return the captured tables of the server, which must have the recorded columns.

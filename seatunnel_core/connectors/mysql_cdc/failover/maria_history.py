@@ -4,7 +4,8 @@ A GTID position has the last transaction of each domain. With ``gtid_strict_mode
 domain increase in each log, and equal numbers stand for equal transactions. Let G be the position that the job has
 read, and p the returned position. The following is checked:
 
-1. The server has logged everything that it has executed (``gtid_slave_pos`` is not beyond ``gtid_binlog_pos``).
+1. The server has logged everything that it has executed (``gtid_slave_pos`` is not beyond ``gtid_binlog_pos``), and it
+   does not belong to a Galera cluster, where each server may assign its own numbers.
 2. Before p, the last transaction of each domain is that of G, with the same server, and no domain is missing.
 3. After p, the numbers of each domain continue without a gap: the first one follows the last one in G. A gap would mean
    that the server has executed a transaction without logging it.
@@ -17,7 +18,7 @@ from contextlib import closing
 
 from attrs import define, field
 
-from seatunnel_core.connectors.mysql_cdc.failover.candidate import Candidate
+from seatunnel_core.connectors.mysql_cdc.failover.candidate import WRITTEN, Candidate
 from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import (
     begins_file,
     executed,
@@ -37,8 +38,14 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 _ON = ("1", "ON")
 
 
-def first_unread(candidate: Candidate, read: MariaGtidPosition) -> LogPosition:
+def first_unread(candidate: Candidate, read: MariaGtidPosition, written: object) -> LogPosition:
     """Return the position of the first transaction that is not in a GTID position, or the end of the log.
+
+    Args:
+        candidate: The server.
+        read: The GTID position.
+        written: GTID position up to which a sink that writes directly may have written. The log must contain its
+            transactions, because the same numbers may stand for other transactions on a promoted server.
 
     Raises:
         LogRemovedError: The log does not contain a transaction after the GTID position.
@@ -46,15 +53,19 @@ def first_unread(candidate: Candidate, read: MariaGtidPosition) -> LogPosition:
         SourceError: The log cannot be read.
     """
     server, state = candidate.server, candidate.state
-    if server.variable("gtid_strict_mode").upper() not in _ON:
+    assert isinstance(written, MariaGtidPosition), "it is of the same kind"
+    settings = server.settings(("gtid_strict_mode", "wsrep_on"))
+    if settings.get("gtid_strict_mode", "").upper() not in _ON:
         raise candidate.refused("the order of GTIDs is only certain if all servers have gtid_strict_mode = ON")
+    if settings.get("wsrep_on", "").upper() in _ON:
+        raise candidate.refused("it belongs to a Galera cluster (wsrep_on), where each server may assign its own GTIDs")
     replicated = maria_position_of(server.variable("gtid_slave_pos"))  # before the log: it is logged first
     if unlogged := missing(replicated, executed(server, state)):
         raise candidate.refused(f"it has executed transactions up to {unlogged} without logging them")
     end = server.position(state)
     files = server.files()
     file = _file_of_last(candidate, read, files)
-    domains = _Domains(candidate, read)
+    domains = _Domains(candidate, read, {gtid for gtid in written.last.values() if gtid not in read})
     at, is_first_file = end, True
     with closing(gtid_events(server, file)) as events:
         for at, event in events:
@@ -71,6 +82,8 @@ def first_unread(candidate: Candidate, read: MariaGtidPosition) -> LogPosition:
         raise candidate.cut(at, end)
     if domains.first is None:
         domains.require_read(at)
+    if domains.unseen:
+        raise candidate.refused(f"its log does not contain transactions {WRITTEN}: {_text(domains.unseen)}")
     return domains.first or at
 
 
@@ -88,6 +101,9 @@ class _Domains:
 
     _candidate: Candidate
     _read: MariaGtidPosition
+    unseen: set[MariaGtid]
+    """Transactions that the log must contain."""
+
     _last: dict[int, MariaGtid] = field(factory=dict, init=False)
     first: LogPosition | None = field(default=None, init=False)
     """Position of the first unread transaction."""
@@ -121,6 +137,7 @@ class _Domains:
                     f"{expected}. Transactions in between may have been executed without being logged"
                 )
         self._last[gtid.domain] = gtid
+        self.unseen.discard(gtid)
 
     def require_read(self, at: LogPosition) -> None:
         """Check that the last transaction of each domain is the last one that was read."""

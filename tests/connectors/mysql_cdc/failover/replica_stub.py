@@ -106,14 +106,23 @@ def _gtid_event(log: LogWriter, gtid: str) -> bytes:
     return found
 
 
-def replica(files: Sequence[str], end: LogPosition | None = None, *, replicates: Sequence[str] | None = None,
-            **variables: str) -> AnsweringServer:  # fmt: skip
+def replica(
+    files: Sequence[str],
+    end: LogPosition | None = None,
+    *,
+    replicates: Sequence[str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    filtered: str = "",
+    **variables: Any,
+) -> AnsweringServer:
     """Return the server.
 
     Args:
         files: Names of its log files.
         end: End of its log.
-        replicates: Values of the filters if it is a replica.
+        replicates: Values of the filters if it is a replica of MySQL.
+        settings: Its settings for GTIDs of MariaDB.
+        filtered: Filter of a replica of MariaDB.
         variables: Its global variables.
     """
     answers: dict[str, Sequence[Sequence[Any]]] = {"SHOW BINARY LOGS": [(file, 1_000) for file in files]}
@@ -122,7 +131,9 @@ def replica(files: Sequence[str], end: LogPosition | None = None, *, replicates:
         answers["SHOW MASTER STATUS"] = [(end.file, end.offset, "", "")]
     status: Sequence[Sequence[Any]] = [] if replicates is None else [(*range(12), *replicates, 0)]
     answers |= {"SHOW SLAVE STATUS": status, "SHOW ALL SLAVES STATUS": status}
-    answers["SHOW GLOBAL VARIABLES"] = [(name, "") for name in ("replicate_do_db", "replicate_do_table")]
+    shown = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"
+    answers[f"{shown}replicate"] = [("replicate_do_db", filtered)]
+    answers[f"{shown}gtid_strict_mode"] = [*(settings or {}).items()]
     return AnsweringServer(answers)
 
 
@@ -137,11 +148,20 @@ def mysql(logs: Logs, executed: str, purged: str = "", *, read: str = "", replic
 
 
 def maria(
-    logs: Logs, executed: str, *, read: str = "", strict: str = "1", replicated: str = "", replicates: Any = None
+    logs: Logs,
+    executed: str,
+    *,
+    read: str = "",
+    strict: str = "ON",
+    replicated: str = "",
+    galera: str = "OFF",
+    filtered: str = "",
 ) -> Continuation:
     """Return the continuation of a job that has read transactions at a server of MariaDB."""
-    variables = {"gtid_binlog_pos": executed, "gtid_strict_mode": strict, "gtid_slave_pos": replicated}
-    return at(replica([*logs.files], logs.end, replicates=replicates, **variables), MARIA, "1", read)
+    variables = {"gtid_binlog_pos": executed, "gtid_slave_pos": replicated}
+    settings = {"gtid_strict_mode": strict, "wsrep_on": galera}
+    server = replica([*logs.files], logs.end, settings=settings, filtered=filtered, **variables)
+    return at(server, MARIA, "1", read)
 
 
 def at(server: AnsweringServer, state: ServerState, former: str, read: str) -> Continuation:

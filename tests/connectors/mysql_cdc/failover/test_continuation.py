@@ -152,7 +152,9 @@ def test_other_transactions_with_the_same_numbers_are_refused(monkeypatch: pytes
     logs.begins(monkeypatch)
     for match, how in [
         ("server_id = 2.* other transactions, or .* ends with 0-2-2 instead of 0-1-2", {"read": "0-1-2"}),
-        ("gtid_strict_mode = ON", {"read": "0-1-1", "strict": "0"}),
+        ("gtid_strict_mode = ON", {"read": "0-1-1", "strict": "OFF"}),
+        (r"with a filter \(replicate_do_db\)", {"read": "0-1-1", "filtered": "shop"}),
+        ("belongs to a Galera cluster", {"read": "0-1-1", "galera": "ON"}),
         ("log of this server does not contain .* 0-1-4", {"read": "0-1-4"}),
         ("executed transactions up to 0-1-9 without logging", {"read": "0-1-1", "replicated": "0-1-9"}),
     ]:
@@ -223,11 +225,12 @@ def test_the_same_server_is_not_another_one() -> None:
 def test_positions_of_the_former_server_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = Logs({FILE: numbers(*range(1, 8))})
     begins = logs.begins(monkeypatch)
-    former = evolve(READ, defined=LogPosition("log.000009", 500), rereads=(Reread(table="a"),))
+    last = f"{A}:5/7/650/0"
+    former = evolve(READ, defined=LogPosition("log.000009", 500), rereads=(Reread(table="a"),), last=last)
     found = continuation_of(mysql(logs, of_a(*range(1, 8))).candidate.server, STATE, former, is_bounded=False)
     assert found is not None
     moved = found.continued()
-    assert moved == evolve(former, server="here", log=begins["a:6"], defined=None)
+    assert moved == evolve(former, server="here", log=begins["a:6"], last="", defined=None)
     assert Progress.of(json.loads(json.dumps(moved.cursor()))) == moved
     assert not moved.is_copying
     assert "(server_uuid = here), which has all transactions that were read from the server there" in found.moved()
@@ -237,10 +240,22 @@ def test_transactions_that_a_sink_may_have_written_are_required(monkeypatch: pyt
     logs = Logs({FILE: numbers(*range(1, 8))})
     logs.begins(monkeypatch)
     found = mysql(logs, of_a(*range(1, 8)), read=of_a(1, 2))
-    found.require_written(of_a(*range(1, 8)))
+    found.continued(of_a(*range(1, 8)), writes_directly=True)
     for written, match in ((of_a(8), f"may have written to its target: {A}:8"), (None, "a sink writes directly")):
+        found.continued(written)
         with pytest.raises(SourceChangedError, match=match):
-            found.require_written(written)
+            found.continued(written, writes_directly=True)
+
+
+def test_the_same_numbers_of_a_promoted_server_are_other_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job has read 0-1-3, which was lost, and the promoted server has assigned the number 3 again."""
+    logs = Logs({FILE: ["0-1-2", "0-2-3", "0-2-4"]}, before="0-1-1")
+    logs.begins(monkeypatch)
+    found = maria(logs, "0-2-4", read="0-1-2")
+    for written in ("0-1-2", "0-2-3"):
+        found.continued(written, writes_directly=True)
+    with pytest.raises(SourceChangedError, match=r"its log does not contain transactions that a sink .*: 0-1-3"):
+        found.continued("0-1-3", writes_directly=True)
 
 
 BODY = {"from": "log.000009:700", "to": "log.000009:900", "server": "there", "gtids": READ.gtids, "last": "",
