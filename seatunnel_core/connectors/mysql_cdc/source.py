@@ -41,6 +41,7 @@ from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation, continuation_of, require_same_log
 from seatunnel_core.connectors.mysql_cdc.failover.former_splits import is_skipped
+from seatunnel_core.connectors.mysql_cdc.failover.readiness import failover_note
 from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
 from seatunnel_core.connectors.mysql_cdc.job_start import first_progress, start_warnings
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
@@ -143,7 +144,8 @@ class MySQLCdcSource(Source):
         warnings = self._warnings()
         assert self._state is not None
         found = Retention.of(self._state.settings)
-        return warnings if found.warning() else [*warnings, found.note()]
+        retention = [] if found.warning() else [found.note()]
+        return [*warnings, *retention, failover_note(self._server, self._state)]
 
     def _warnings(self) -> list[str]:
         """Return the warnings that ``--check`` and the first poll of a job show."""

@@ -14,6 +14,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.failover import maria_history, mysql_history
 from seatunnel_core.connectors.mysql_cdc.failover.candidate import WRITTEN, Candidate
 from seatunnel_core.connectors.mysql_cdc.failover.logged_transactions import executed, transactions_before
+from seatunnel_core.connectors.mysql_cdc.failover.readiness import obstacle
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, known_tables
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
@@ -42,11 +43,8 @@ class Continuation:
             is_bounded: True if the options define an end of the job.
         """
         refused, state, progress = self.candidate.refused, self.candidate.state, self.progress
-        if not state.has_gtids:
-            mode = state.settings.get("gtid_mode", "OFF")
-            raise refused(
-                f"its gtid_mode is {mode} instead of ON, and positions in the log are only valid on one server"
-            )
+        if found := obstacle(self.candidate.server, state):
+            raise refused(f"{found}, and positions in the log are only valid on one server")
         if progress.is_copying:
             raise refused(COPIED)
         if progress.gtids is None:

@@ -1,11 +1,10 @@
 """Position in the log of a MariaDB server after exactly the transactions that a job has read.
 
-A GTID position has the last transaction of each domain. With ``gtid_strict_mode = ON`` on all servers, the numbers of a
-domain increase in each log, and equal numbers stand for equal transactions. Let G be the position that the job has
-read, and p the returned position. The following is checked:
+A GTID position has the last transaction of each domain. With ``gtid_strict_mode = ON`` on all servers, which is checked
+before, the numbers of a domain increase in each log, and equal GTIDs stand for equal transactions. Let G be the
+position that the job has read, and p the returned position. The following is checked:
 
-1. The server has logged everything that it has executed (``gtid_slave_pos`` is not beyond ``gtid_binlog_pos``), and it
-   does not belong to a Galera cluster, where each server may assign its own numbers.
+1. The server has logged everything that it has executed (``gtid_slave_pos`` is not beyond ``gtid_binlog_pos``).
 2. Before p, the last transaction of each domain is that of G, with the same server, and no domain is missing.
 3. After p, the numbers of each domain continue without a gap: the first one follows the last one in G. A gap would mean
    that the server has executed a transaction without logging it.
@@ -35,8 +34,6 @@ from seatunnel_core.connectors.mysql_log.gtid import (
 from seatunnel_core.connectors.mysql_log.logged_gtids import gtids_of_earlier_files
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
-_ON = ("1", "ON")
-
 
 def first_unread(candidate: Candidate, read: MariaGtidPosition, written: object) -> LogPosition:
     """Return the position of the first transaction that is not in a GTID position, or the end of the log.
@@ -54,11 +51,6 @@ def first_unread(candidate: Candidate, read: MariaGtidPosition, written: object)
     """
     server, state = candidate.server, candidate.state
     assert isinstance(written, MariaGtidPosition), "it is of the same kind"
-    settings = server.settings(("gtid_strict_mode", "wsrep_on"))
-    if settings.get("gtid_strict_mode", "").upper() not in _ON:
-        raise candidate.refused("the order of GTIDs is only certain if all servers have gtid_strict_mode = ON")
-    if settings.get("wsrep_on", "").upper() in _ON:
-        raise candidate.refused("it belongs to a Galera cluster (wsrep_on), where each server may assign its own GTIDs")
     replicated = maria_position_of(server.variable("gtid_slave_pos"))  # before the log: it is logged first
     if unlogged := missing(replicated, executed(server, state)):
         raise candidate.refused(f"it has executed transactions up to {unlogged} without logging them")

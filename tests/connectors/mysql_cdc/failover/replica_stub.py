@@ -143,7 +143,7 @@ FREE = ("", "", "", "", "", "")
 
 def mysql(logs: Logs, executed: str, purged: str = "", *, read: str = "", replicates: Any = None) -> Continuation:
     """Return the continuation of a job that has read transactions at a server of MySQL."""
-    variables = {"gtid_executed": executed, "gtid_purged": purged}
+    variables: dict[str, Any] = {"gtid_executed": executed, "gtid_purged": purged}
     return at(replica([*logs.files], logs.end, replicates=replicates, **variables), MYSQL, "there", read)
 
 
@@ -158,7 +158,7 @@ def maria(
     filtered: str = "",
 ) -> Continuation:
     """Return the continuation of a job that has read transactions at a server of MariaDB."""
-    variables = {"gtid_binlog_pos": executed, "gtid_slave_pos": replicated}
+    variables: dict[str, Any] = {"gtid_binlog_pos": executed, "gtid_slave_pos": replicated}
     settings = {"gtid_strict_mode": strict, "wsrep_on": galera}
     server = replica([*logs.files], logs.end, settings=settings, filtered=filtered, **variables)
     return at(server, MARIA, "1", read)

@@ -1,5 +1,6 @@
 """Where the log of another server continues after the transactions that a job has read."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from seatunnel_core.connectors.change_data.rereading import Reread
 from seatunnel_core.connectors.mysql_cdc.failover.candidate import LaggingReplicaError
 from seatunnel_core.connectors.mysql_cdc.failover.continuation import Continuation, continuation_of
 from seatunnel_core.connectors.mysql_cdc.failover.former_splits import is_skipped
+from seatunnel_core.connectors.mysql_cdc.failover.readiness import failover_note
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -152,9 +154,7 @@ def test_other_transactions_with_the_same_numbers_are_refused(monkeypatch: pytes
     logs.begins(monkeypatch)
     for match, how in [
         ("server_id = 2.* other transactions, or .* ends with 0-2-2 instead of 0-1-2", {"read": "0-1-2"}),
-        ("gtid_strict_mode = ON", {"read": "0-1-1", "strict": "OFF"}),
         (r"with a filter \(replicate_do_db\)", {"read": "0-1-1", "filtered": "shop"}),
-        ("belongs to a Galera cluster", {"read": "0-1-1", "galera": "ON"}),
         ("log of this server does not contain .* 0-1-4", {"read": "0-1-4"}),
         ("executed transactions up to 0-1-9 without logging", {"read": "0-1-1", "replicated": "0-1-9"}),
     ]:
@@ -193,7 +193,7 @@ def test_a_purged_log_of_mariadb_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("state", "progress", "message"),
     [
-        ({"gtid_mode": "OFF_PERMISSIVE"}, {}, "its gtid_mode is OFF_PERMISSIVE instead of ON"),
+        ({"gtid_mode": "OFF_PERMISSIVE"}, {}, "gtid_mode is OFF_PERMISSIVE instead of ON"),
         ({}, {"start": ChunkStart(table=1)}, "its tables were being copied"),
         ({}, {"reading": READ.log}, "its tables were being copied"),
         ({}, {"gtids": None}, "the GTIDs of the transactions that it has read are unknown, because gtid_mode"),
@@ -211,6 +211,19 @@ def test_progress_that_belongs_to_the_former_server_is_refused(
     here = evolve(STATE, settings={**STATE.settings, **state})
     with pytest.raises(SourceChangedError, match=f"is not the server there .* cannot continue there: .*{message}"):
         continuation_of(replica([]), here, evolve(READ, **progress), is_bounded=False)
+
+
+@pytest.mark.parametrize(
+    ("strict", "galera", "message"),
+    [("OFF", "OFF", "gtid_strict_mode is OFF instead of ON"), ("ON", "ON", "it belongs to a Galera cluster"),
+     ("ON", "OFF", "")],
+)  # fmt: skip
+def test_settings_of_mariadb(strict: str, galera: str, message: str) -> None:
+    candidate = maria(Logs({}), "", strict=strict, galera=galera).candidate
+    server, state, progress = candidate.server, candidate.state, evolve(READ, gtids="0-1-5")
+    assert failover_note(server, state).startswith("after a failover the job can" + ("not" if message else " continue"))
+    with contextlib.nullcontext() if not message else pytest.raises(SourceChangedError, match=message):
+        continuation_of(server, state, progress, is_bounded=False)
 
 
 def test_a_job_that_ends_by_itself_is_refused() -> None:

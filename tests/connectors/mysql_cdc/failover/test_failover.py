@@ -301,7 +301,7 @@ def test_positions_are_never_used_at_another_server(pair: Pair) -> None:
 
         for attempt in (source.turn, restarted):
             with pytest.raises(
-                SourceChangedError, match=r"is not the server .* from which .*its gtid_mode is OFF instead of ON"
+                SourceChangedError, match=r"is not the server .* from which .*gtid_mode is OFF instead of ON"
             ) as said:
                 attempt()
             for each in (pair.primary, pair.replica):
