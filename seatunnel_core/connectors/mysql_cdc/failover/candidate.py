@@ -78,8 +78,8 @@ class Candidate:
             return
         if self.server.is_replica(self.state):
             raise LaggingReplicaError(
-                f"the log of the replica {self} does not contain transactions {where} yet: {lost}. The job waits until "
-                "the replica has executed them. If they were lost with the former server, start a new job"
+                f"the replica {self} still lacks transactions {where}: {lost}. The job waits until the replica has "
+                "executed them. If they were lost with the former server, start a new job"
             )
         raise self.refused(
             f"the log of this server does not contain transactions {where}: {lost}. The target may have changes that "
