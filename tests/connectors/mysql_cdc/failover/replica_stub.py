@@ -174,4 +174,4 @@ def numbers(*every: int) -> list[str]:
 
 
 def of_a(*every: int) -> str:
-    return str(GtidSet.of({(A, ""): [(each, each) for each in every]}))
+    return str(GtidSet.of({(A, ""): [(each, each) for each in every]})) if every else ""
