@@ -113,12 +113,10 @@ class _Domains:
 
     def add(self, gtid: MariaGtid, at: LogPosition) -> None:
         """Add the next transaction of the log."""
-        last, is_read = self._last.get(gtid.domain), gtid in self._read
+        last = self._last.get(gtid.domain)
         if last is not None and gtid.sequence <= last.sequence:
             raise self._candidate.refused(f"its log has {gtid} at {at} after {last}")
-        if is_read and self.first is not None:
-            raise self._candidate.refused(f"its log has {gtid}, which was read, after an unread one at {self.first}")
-        if not is_read:
+        if gtid not in self._read:
             if self.first is None:
                 self.require_read(at)
                 self.first = at

@@ -133,6 +133,13 @@ def test_a_log_that_is_not_sent_up_to_its_end_is_read_again(monkeypatch: pytest.
         assert raised.value.retryable
 
 
+def test_a_log_without_transactions_that_were_executed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = Logs({FILE: numbers(1, 2, 3)})
+    begins = logs.begins(monkeypatch)
+    with pytest.raises(SourceChangedError, match=f"up to {begins['end']}, its log lacks transactions .*: {A}:4-5"):
+        located(mysql(logs, of_a(*range(1, 6)), read=of_a(*range(1, 6))))
+
+
 def test_tags_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = Logs({FILE: ["tags"]})
     logs.begins(monkeypatch)
@@ -166,6 +173,8 @@ def test_other_transactions_with_the_same_numbers_are_refused(monkeypatch: pytes
     ]:
         with pytest.raises(SourceChangedError, match=match):
             located(maria(logs, "0-2-3", **how))
+    with pytest.raises(SourceChangedError, match="ends with 0-2-3 instead of 0-1-3"):
+        located(maria(logs, "0-2-3", read="0-1-3"))  # nothing is unread
 
 
 @pytest.mark.parametrize(
