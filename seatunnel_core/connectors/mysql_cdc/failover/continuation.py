@@ -160,6 +160,8 @@ def require_same_log(server: Server, state: ServerState, progress: Progress) -> 
     read = transactions_of(progress.gtids, is_maria=state.is_maria)
     if lost := missing(read, executed(server, state)):
         difference = f"it lacks the transactions {lost}"
+    elif (end := server.position(state)) < progress.log:
+        difference = f"it ends at {end}"
     else:
         found = transactions_before(server, state, progress.log, reads_log=True)
         if found is None or (found.transactions == read and progress.last in ("", found.last or progress.last)):

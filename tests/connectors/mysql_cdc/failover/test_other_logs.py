@@ -73,7 +73,7 @@ def test_a_range_that_only_the_former_server_had(pair: Pair, writes_directly: bo
         pair.fail_over()
         name.move(pair.replica)
         pair.replica.run("INSERT INTO t VALUES (3, 1, 'x')", "INSERT INTO t VALUES (4, 1, 'x')")
-        source.source.restored_schemas(source.cursor, source.source.planned_schemas())
+        source.source.restored_schemas(source.cursor, ())
         assert source.read(splits) == []
         if not writes_directly:
             to_end(source, target)
@@ -102,7 +102,7 @@ def test_a_sink_that_writes_directly_continues_at_a_server_with_all_transactions
         pair.fail_over()
         name.move(pair.replica)
         pair.replica.run("INSERT INTO t VALUES (3, 1, 'x')")
-        source.source.restored_schemas(source.cursor, source.source.planned_schemas())
+        source.source.restored_schemas(source.cursor, ())
         assert source.read(splits) == []
         to_end(source, target)
     assert_same(pair.replica, target, "t")
@@ -205,7 +205,7 @@ def test_a_server_that_was_restored_from_a_backup_is_rejected(pair: Pair, tmp_pa
     forget()
     assert_rejected(source, "lacks the transactions")
     server.run("INSERT INTO t VALUES (7, 1, 'x')")
-    assert_rejected(source, "are different|log was reset")
+    assert_rejected(source, "are different|it ends at")
     server.run("INSERT INTO t VALUES (8, 1, 'x')")
     assert_rejected(source, "are different")
 
@@ -237,15 +237,15 @@ def test_a_table_that_is_read_again_stays_at_its_server_after_a_restart(pair: Pa
         pair.wait_until_replicated()
         pair.fail_over()
         name.move(pair.replica)
-        source.source.restored_schemas(source.cursor, source.source.planned_schemas())
+        source.source.restored_schemas(source.cursor, ())
         to_end(source, target)
         assert source.cursor["server"] == pair.identity(pair.replica)
         with pytest.raises(SourceChangedError, match=r"it was reading the table shop\.t again"):
-            source.source.restored_schemas(reading, source.source.planned_schemas())
+            source.source.restored_schemas(reading, ())
 
 
 @pytest.mark.parametrize("more", [{}, {"format": "COMPATIBLE_DEBEZIUM_JSON", "debezium": {"topic.prefix": "s1"}}])
-@ONLY_MYSQL
+@EACH
 def test_a_restart_at_another_server_is_checked(pair: Pair, more: dict[str, Any]) -> None:
     """Before tasks read what was in flight. Sources of messages have no schemas to check, but the same log."""
     pair.primary.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")

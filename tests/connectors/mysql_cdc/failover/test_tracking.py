@@ -144,6 +144,13 @@ def test_a_server_that_was_restored_from_a_backup_is_refused(monkeypatch: pytest
             require_same_log(server, MYSQL, evolve(progress, gtids=of_a(*read)))
 
 
+def test_a_log_that_ends_before_the_position_of_the_job_is_refused() -> None:
+    server = replica([FILE], LogPosition(FILE, 299), gtid_executed=of_a(1))
+    progress = Progress(server="here", log=LogPosition(FILE, 300), gtids=of_a(1))
+    with pytest.raises(SourceChangedError, match=f"is not the one from which .* it ends at {FILE}:299. The server was"):
+        require_same_log(server, MYSQL, progress)
+
+
 def test_a_transaction_that_got_the_gtid_of_another_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the restore from a backup, the server assigns the same GTIDs again, and the log may even be as long."""
     logs = Logs({FILE: numbers(1, 2, 3, 4)})
