@@ -171,6 +171,6 @@ def require_same_log(server: Server, state: ServerState, progress: Progress) -> 
         difference = f"the transactions {differing} are different"
     raise SourceChangedError(
         f"the log of {server.dialect.address} ({state.identity_variable} = {state.identity}) is not the one from which "
-        f"the job has read up to {progress.log}: {difference}. The server was restored from a backup, its log was reset, "
-        "or the end of its log was lost in a crash (sync_binlog), so changes may be lost. Start a new job"
+        f"the job has read up to {progress.log}: {difference}. The server was restored from a backup, its log was "
+        "reset, or the end of its log was lost in a crash (sync_binlog), so changes may be lost. Start a new job"
     )
