@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from attrs import evolve
@@ -15,10 +16,20 @@ from seatunnel_core.connectors.mysql_cdc.failover.tracking import Tracking
 from seatunnel_core.connectors.mysql_cdc.planning import Planned
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError, ServerState
+from seatunnel_core.connectors.mysql_log import event_types as et
+from seatunnel_core.connectors.mysql_log.captured_tables import CapturedTables
 from seatunnel_core.connectors.mysql_log.errors import LogError
+from seatunnel_core.connectors.mysql_log.gtid import transactions_of
+from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
+from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
-from tests.connectors.mysql_cdc.failover.replica_stub import MARIA, MYSQL, A, Logs, numbers, of_a, replica
+from tests.connectors.mysql_cdc.failover.replica_stub import MARIA, MYSQL, A, Logs, Stream, numbers, of_a, replica
 from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+from tests.connectors.mysql_log.encoder import LogWriter
+
+TIME = (1_700_000_000_123_456).to_bytes(7, "little")
+REPLICATED = (1_700_000_009_000_000 | 1 << 55).to_bytes(7, "little") + TIME
+"""Commit times in an event of MySQL 8.0, on the original server and on a replica."""
 
 FILE, NEXT = "bin.000001", "bin.000002"
 
@@ -164,6 +175,41 @@ def test_a_transaction_that_got_the_gtid_of_another_one_is_noticed(monkeypatch: 
     assert Progress.of(json.loads(json.dumps(progress.cursor()))) == progress
     with pytest.raises(SourceChangedError, match=f"the transactions {A}:3 are different"):
         require_same_log(server, MYSQL, evolve(progress, last=f"{gtid}/{int(time_s) + 1}/{rest}"))
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+@pytest.mark.parametrize("more", [b"", TIME, REPLICATED], ids=["5.7", "8.0", "replica"])
+@pytest.mark.parametrize("maria", [False, True])
+def test_readers_and_checks_see_the_same_transaction(
+    maria: bool, more: bytes, checksums: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one decodes the log, and the other only looks for GTIDs. A difference would stop each job that is resumed."""
+    log = LogWriter(checksums=checksums)
+    log.format()
+    if maria:
+        log.event(et.MARIA_GTID_LIST, bytes(4))
+    else:
+        log.event(et.PREVIOUS_GTIDS, bytes(8))
+    for number in (1, 2):
+        log.timestamp += 60
+        if maria:
+            log.event(et.MARIA_GTID, number.to_bytes(8, "little") + bytes(11))
+        else:
+            log.event(et.GTID, b"\0" + UUID(A).bytes + number.to_bytes(8, "little") + b"\2" + bytes(16) + more)
+        log.query("BEGIN")
+        log.xid()
+    end = LogPosition(FILE, log.offset)
+    monkeypatch.setattr(logged_transactions, "log_stream", lambda server, start: Stream(log.written))
+    state = MARIA if maria else MYSQL
+    before = transactions_before(busy([FILE], ""), state, end, reads_log=True)
+    gtids = LoggedGtids()
+    for batch in LogDecoder(CapturedTables({}), LogPosition(FILE, 4)).batches(log.events()):
+        gtids.add(batch.transactions)
+    assert before is not None
+    assert before.last == str(LoggedTransaction.of(gtids.last_event))
+    assert before.last.split("/")[3] == ("1700000000123456" if more and not maria else "0")
+    assert str(before.transactions) == str(gtids.after(transactions_of("", is_maria=maria)))
+    assert str(before.transactions) == ("0-7-2" if maria else f"{A}:1-2")
 
 
 def test_another_server_of_mariadb_has_logged_the_last_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
