@@ -18,7 +18,7 @@ from seatunnel_core.connectors.mysql_cdc.failover.readiness import obstacle
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, known_tables
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
-from seatunnel_core.connectors.mysql_log.errors import UnsupportedLogError
+from seatunnel_core.connectors.mysql_log.errors import LogServerError, UnsupportedLogError
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, Transactions, missing, transactions_of
 
 COPIED = "its tables were being copied from the former server"
@@ -94,7 +94,7 @@ class Continuation:
                 log = mysql_history.first_unread(self.candidate, read, self.progress.last)
             else:
                 log = maria_history.first_unread(self.candidate, read, also)
-        except UnsupportedLogError as error:
+        except (UnsupportedLogError, LogServerError) as error:  # MySQL does not send transactions without GTIDs
             raise self.candidate.refused(f"its log cannot be compared: {error}") from error
         return evolve(self.progress, server=self.candidate.state.identity, log=log, last="", defined=None)
 

@@ -63,7 +63,7 @@ def test_a_range_that_only_the_former_server_had(pair: Pair, writes_directly: bo
     pair.primary.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
     with closing(MovingName(pair.primary)) as name:
         source = DrivenSource({**options(pair.primary, "t"), "url": name.url}, writes_directly=writes_directly)
-        target = StrictTarget(source.keys)
+        target, primary = StrictTarget(source.keys), pair.identity(pair.primary)
         to_end(source, target)
         pair.wait_until_replicated()
         pair.pause_replication()
@@ -80,7 +80,7 @@ def test_a_range_that_only_the_former_server_had(pair: Pair, writes_directly: bo
             assert_same(pair.replica, target, "t")
             return
         # On MariaDB, the promoted server has assigned the same number to another transaction.
-        lost = "0-1-3" if pair.kind == "maria" else f"{pair.identity(pair.primary)}:3"
+        lost = "0-1-3" if pair.kind == "maria" else f"{primary}:3"
         with pytest.raises(SourceChangedError, match=f"sink which writes directly may have written .*: {lost}"):
             source.turn()
         again = elsewhere(source, pair, checkpoint, writes_directly=True)
@@ -128,7 +128,7 @@ def test_transactions_without_gtids_of_the_other_server_are_rejected(pair: Pair)
     set_gtid_modes(pair.replica, "ON_PERMISSIVE", "ON")
     for statement in ("FLUSH BINARY LOGS", "INSERT INTO t VALUES (3, 1, 'x')"):
         pair.replica.run(statement)
-        with pytest.raises(SourceChangedError, match="in its log has no GTID, so it is unknown whether the job"):
+        with pytest.raises(SourceChangedError, match="cannot be compared: .* Cannot replicate anonymous transaction"):
             elsewhere(source, pair).turn()
 
 
@@ -142,6 +142,7 @@ def test_transactions_without_gtids_that_the_job_has_read_are_rejected(pair: Pai
     pair.pause_replication()
     set_gtid_modes(pair.primary, "ON_PERMISSIVE", "OFF_PERMISSIVE")
     pair.primary.run("INSERT INTO t VALUES (2, 1, 'x')")
+    to_end(source, target)  # MySQL does not send it while gtid_mode is ON
     set_gtid_modes(pair.primary, "ON_PERMISSIVE", "ON")
     to_end(source, target)
     assert_same(pair.primary, target, "t")
