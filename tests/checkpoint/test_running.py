@@ -306,7 +306,7 @@ class TestExpiry:
         ("delivered", "said"),
         [
             (0, r"source in \(has emitted 4 of 4 splits, for 5000 ms\); task in \(runs 2 units; the oldest is unit 1, "
-                r"for 5000 ms\); sink out \(waits for the barrier from nobody, for \d+ ms\)"),
+                r"for 5000 ms\); sink out \(waits for the barrier from no source, for \d+ ms\)"),
             (2, r"from task in \(runs 2 units; the oldest is unit 1, for 5000 ms\); sink out"),
         ],
     )  # fmt: skip
