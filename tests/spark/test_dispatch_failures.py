@@ -125,7 +125,7 @@ def test_a_batch_that_far_outlives_its_prediction_runs_again_apart(
 ) -> None:
     """A sleeping source shares a job with others, because nobody knew; it does not hold them up until it wakes."""
     monkeypatch.setattr(
-        dispatch, "overdue_ms", lambda batch: 700.0 if len({unit.pipeline for unit in batch}) > 1 else None
+        dispatch, "overdue_ms", lambda batch: 2_500.0 if len({unit.pipeline for unit in batch}) > 1 else None
     )
     dispatcher, inbox, woken = dispatcher_of(), Inbox(), tmp_path / "woken"
     with dispatcher._changed:  # no batch leaves before all units wait
