@@ -23,7 +23,7 @@ def test_a_plain_folder(good: str) -> None:
     ("bad", "says"),
     [
         ("/a", "write '/a/'"),
-        ("a/", 'as in "/a/"'),
+        ("a/", 'for example "/a/"'),
         ("/a/../", "plain path"),
         ("/./", "plain path"),
         ("/a//b/", "plain path"),

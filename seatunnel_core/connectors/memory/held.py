@@ -63,7 +63,7 @@ def hold(value: Any) -> Held:
     names = table.column_names
     twice = repeated(names)
     if twice or not names:
-        raise ValueError(f"expected columns with different names, found {f'{twice} twice' if twice else 'no column'}")
+        raise ValueError(f"expected columns with unique names, found {f'{twice} twice' if twice else 'no column'}")
     if table.nbytes > LARGEST:
         raise ValueError(
             f"the object has {table.nbytes:,} bytes; the maximum is {LARGEST:,}: write it to files, and read the files"

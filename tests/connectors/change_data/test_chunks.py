@@ -173,7 +173,7 @@ def test_another_shape_is_refused_with_its_columns() -> None:
 def test_a_table_is_divided_only_by_columns_of_its_key(dialect: Dialect, tmp_path: Path) -> None:
     """A row that moves to another chunk would be deleted there, too, if its key stayed the same."""
     by_code = Options({"table": "coded", "snapshotSplitColumn": "code"}, opt.TABLE_CONFIG.type.entries)
-    with pytest.raises(SourceError, match=r"code is not a column of the key of coded; expected one of id"):
+    with pytest.raises(SourceError, match=r"code is not a key column of coded; expected one of id"):
         table(dialect, tmp_path, "coded", configured=by_code)
     other_key = Options({"table": "numbers", "primaryKeys": ("name",)}, opt.TABLE_CONFIG.type.entries)
     assert table(dialect, tmp_path, "numbers").split_column is not None

@@ -161,7 +161,7 @@ def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
     """Cast the values to the type of a column; raise ``ValueError`` if a value does not fit, or null is not allowed."""
     found = array if array.type == column.type else cast(array, column.type, declared=declared)
     if found.null_count and not column.nullable:
-        raise ValueError("is null, but the schema has nullable = false")
+        raise ValueError("the value is null, but the schema has nullable = false")
     return found
 
 

@@ -297,7 +297,7 @@ class DelimitedReader:
         except pa.ArrowInvalid:
             return None
         if value is None:
-            return None if column.nullable else "is null, but the schema has nullable = false"
+            return None if column.nullable else "the value is null, but the schema has nullable = false"
         try:
             evolve(self, columns=pa.schema([column]))._parse(record.text)
         except pa.ArrowInvalid:
