@@ -221,7 +221,9 @@ def test_columns_that_are_written_wrongly(columns: list[Any], message: str) -> N
 
 
 def test_columns_that_hold_no_json_are_refused_before_data_moves() -> None:
-    with pytest.raises(TransformError, match=r"the column id of the table shop\.events is bigint, but must be a string"):
+    with pytest.raises(
+        TransformError, match=r"the column id of the table shop\.events is bigint, but must be a string"
+    ):
         made(JsonPath, columns=[{**column("$.a"), "src_field": "id"}]).output_schema(TABLE)
     with pytest.raises(TransformError, match="has no column dat; it has id, data"):
         made(JsonPath, columns=[{**column("$.a"), "src_field": "dat"}]).output_schema(TABLE)

@@ -98,7 +98,10 @@ def test_rejected_properties(debezium: dict[str, str], said: str) -> None:
 @pytest.mark.parametrize(
     ("debezium", "said"),
     [
-        ({"column__mask__with__3__chars": ".*id"}, r"column id \(int\): column.mask.with.3.chars applies to a key column"),
+        (
+            {"column__mask__with__3__chars": ".*id"},
+            r"column id \(int\): column.mask.with.3.chars applies to a key column",
+        ),
         (
             {"column__mask__with__3__chars": ".*nam"},
             r"'\.\*nam' of column.mask.* matches no selected column",

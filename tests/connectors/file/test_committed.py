@@ -38,7 +38,9 @@ def test_a_folder_below_the_target_is_taken(folder: str, target: Target) -> None
     ["..", "../x", "a/..", "a/../../x", ".", "/", "/etc", "a//b", "a/", ".seatunnel", ".seatunnel/other/1/1"],
 )
 def test_a_folder_that_is_not_below_the_target_is_refused(folder: str, target: Target) -> None:
-    with pytest.raises(CommitError, match=r"sink LocalFile: .* the folder .* is not below the target. None of its files"):
+    with pytest.raises(
+        CommitError, match=r"sink LocalFile: .* the folder .* is not below the target. None of its files"
+    ):
         staged_files(evolve(UNIT, body={"files": [[NAME, folder]]}), target)
 
 
