@@ -39,6 +39,7 @@ class ChangedRows:
         self._captured, self._rules = captured, rules
         self._by_shape: dict[bytes, RowCollector | None] = {}
         self._by_id: dict[bytes, RowCollector | None] = {}
+        self._described: bytes | None = None  # body of the last table map event, if its table ID is cached
         self._filled: list[RowCollector] = []
         self._events = 0
         self.of_maria = False
@@ -53,7 +54,11 @@ class ChangedRows:
     def forget_ids(self) -> None:
         """Remove cached table IDs if there are many. The log repeats table maps before the rows of each statement."""
         if len(self._by_id) > _MOST_IDS:
-            self._by_id.clear()
+            self._clear_ids()
+
+    def _clear_ids(self) -> None:
+        self._by_id.clear()
+        self._described = None
 
     def forget_tables(self, statement: str) -> None:
         """Remove the tables that a DDL statement names, because it may change properties that the log does not contain.
@@ -66,7 +71,7 @@ class ChangedRows:
         for shape, collector in [*self._by_shape.items()]:
             if collector is None or collector.table.name.lower() in text:
                 del self._by_shape[shape]  # A table that was not captured may be captured now.
-        self._by_id.clear()
+        self._clear_ids()
 
     def describe(self, data: bytes, start: int, end: int) -> None:
         """Process a table map event.
@@ -74,10 +79,14 @@ class ChangedRows:
         Raises:
             LogError: A captured table has columns that are not supported or not declared.
         """
+        described = data[start + HEADER_BYTES : end]
+        if described == self._described:
+            return
         shape = data[start + _BODY : end]
         if shape not in self._by_shape:
             self._by_shape[shape] = self._collector(shape)
         self._by_id[data[start + HEADER_BYTES : start + _ID_END]] = self._by_shape[shape]
+        self._described = described
 
     def add(self, data: bytes, start: int, end: int, transaction: int | None, offset: int) -> bool:
         """Add the rows of an event, and return True if its table is captured.

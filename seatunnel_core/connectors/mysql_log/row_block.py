@@ -25,22 +25,25 @@ class ImageFinder:
     forms: Sequence[Stored]
     """Binary formats of all columns."""
 
+    _null_bytes: int = field(init=False)
     _sizes: dict[bytes, tuple[tuple[tuple[int, int], ...], int]] = field(init=False, factory=dict)
     """Cache keyed by null bitmap: the offset and size of each length field in an image, and the size of the image if
     all variable-size values are empty.
     """
 
-    def images(self, data: bytes) -> tuple[list[int], int]:
-        """Return the offset of each image, and the offset after the last one.
+    def __attrs_post_init__(self) -> None:
+        self._null_bytes = null_bytes_of(self.forms)
+
+    def images(self, data: bytes, offsets: list[int]) -> tuple[int, int]:
+        """Append the offset of each image to ``offsets``. Return their number, and the offset after the last one.
 
         Raises:
             IndexError: The last image is incomplete. If only its last value is incomplete, the returned end is too
                 large.
         """
-        found: list[int] = []
-        append, sizes, null_bytes, at, end = found.append, self._sizes, null_bytes_of(self.forms), 0, len(data)
+        before, sizes, null_bytes, at, end = len(offsets), self._sizes, self._null_bytes, 0, len(data)
         while at < end:
-            append(at)
+            offsets.append(at)
             try:
                 lengths, size = sizes[data[at : at + null_bytes]]
             except KeyError:
@@ -53,10 +56,10 @@ class ImageFinder:
                 else:
                     at += int.from_bytes(data[at + offset : at + offset + width], "little")
             at += size
-        return found, at
+        return len(offsets) - before, at
 
     def _sized(self, nulls: bytes) -> tuple[tuple[tuple[int, int], ...], int]:
-        if len(nulls) < null_bytes_of(self.forms):
+        if len(nulls) < self._null_bytes:
             raise IndexError("a row ends inside its null bitmap")
         lengths, at = [], len(nulls)
         for number, form in enumerate(self.forms):

@@ -1,5 +1,6 @@
 """Rows of a table, before conversion to Arrow."""
 
+import struct
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -32,6 +33,9 @@ _FEW_IMAGES = 200
 
 _MOST_BLOCK_BYTES = 1 << 30
 """Maximum size of images that are decoded together, in bytes; limited by Arrow's 32-bit offsets."""
+
+_RUN = struct.Struct("=5q").pack
+"""Packs the numbers of an event in ``RowCollector._runs``."""
 
 
 @frozen(eq=False)
@@ -78,8 +82,14 @@ class RowCollector:
     """Values of decoded rows by column."""
 
     _appends: list[Any] = field(init=False, factory=list)
-    _runs: list[tuple[int, int, int, int, int]] = field(init=False, factory=list)
-    """For each event: its layout, number of rows, event number, transaction number and offset."""
+    _runs: bytearray = field(init=False, factory=bytearray)
+    """For each event: its layout, number of rows, event number, transaction number and offset.
+
+    Packed, because a tuple for each event would slow down the garbage collector.
+    """
+
+    _is_kept: bool = field(init=False, default=True)
+    """True while all events are stored undecoded."""
 
     head_bytes: int = field(init=False)
     """Size of the column count and the bitmap of present columns in a row event, in bytes."""
@@ -98,7 +108,7 @@ class RowCollector:
         self._kept, self._kept_bytes, self._images = [], 0, []
         self._values = [[] for _ in self.table.logged]
         self._appends = [each.append for each in self._values]
-        self._runs, self.rows = [], 0
+        self._runs, self._is_kept, self.rows = bytearray(), True, 0
 
     def layout(self, kind: int, head: bytes) -> Layout:
         """Return the layout of an event, given its type and its head: the column count and the bitmaps."""
@@ -121,24 +131,23 @@ class RowCollector:
         Raises:
             MalformedLogError: The rows do not end at the end of the event.
         """
-        if layout.whole and len(self._kept) == len(self._runs) and self._kept_bytes + end - start <= _MOST_BLOCK_BYTES:
+        if layout.whole and self._is_kept and self._kept_bytes + end - start <= _MOST_BLOCK_BYTES:
             images = self._keep(layout, data, start, end)
         else:
             self._decode_kept()
             images = self._decode(layout, data, start, end)
-        self._runs.append((layout.number, images, *event))
+        self._runs += _RUN(layout.number, images, *event)
         self.rows += images
         return images
 
     def _keep(self, layout: Layout, data: bytes, start: int, end: int) -> int:
         part = data[start:end]
-        found, at = self._finder.images(part)
-        if at != len(part) or not found or len(found) % layout.images:
+        count, at = self._finder.images(part, self._images)
+        if at != len(part) or not count or count % layout.images:
             raise self._incomplete()
         self._kept.append(part)
         self._kept_bytes += at
-        self._images += found
-        return len(found)
+        return count
 
     def _decode(self, layout: Layout, data: bytes, start: int, end: int) -> int:
         rows, at = layout.program(data, start, end, self._appends)
@@ -152,20 +161,25 @@ class RowCollector:
 
     def _decode_kept(self) -> None:
         """Decode the stored events one by one."""
-        for data, run in zip(self._kept, self._runs, strict=False):
-            self._decode(self._by_number[run[0]], data, 0, len(data))
-        self._kept, self._kept_bytes, self._images = [], 0, []
+        if not self._is_kept:
+            return
+        for data, number in zip(self._kept, self._unpacked_runs()[:, 0].tolist(), strict=False):
+            self._decode(self._by_number[number], data, 0, len(data))
+        self._kept, self._kept_bytes, self._images, self._is_kept = [], 0, [], False
+
+    def _unpacked_runs(self) -> npt.NDArray[np.int64]:
+        return np.frombuffer(bytes(self._runs), np.int64).reshape(-1, 5)
 
     def _incomplete(self) -> MalformedLogError:
         return MalformedLogError(f"the rows of {self._name} are incomplete, or longer than their event")
 
     def _columns(self) -> Sequence[Values]:
         """Return the values of all rows, by column."""
-        if len(self._kept) < len(self._runs) or self.rows < _FEW_IMAGES:
+        if not self._is_kept or self.rows < _FEW_IMAGES:
             self._decode_kept()
             return self._values
-        sizes = np.array([len(each) for each in self._kept], np.int64)
-        begins = np.repeat(np.cumsum(sizes) - sizes, [run[1] for run in self._runs])
+        sizes = np.fromiter(map(len, self._kept), np.int64, len(self._kept))
+        begins = np.repeat(np.cumsum(sizes) - sizes, self._unpacked_runs()[:, 1])
         return columns_in(self._kept, begins + np.array(self._images, np.int64), self._finder.forms)
 
     def taken(self) -> TableChanges:
@@ -180,7 +194,7 @@ class RowCollector:
                 raise type(error)(f"{self._name}, column {column.name}: {error}") from None
             arrays.append(array)
             misfits.append((column.name, wrong))
-        runs = np.array(self._runs, np.int64).reshape(-1, 5)
+        runs = self._unpacked_runs()
         kinds, layout = self._kinds_and_layouts(runs)
         visible = [number for number, column in enumerate(self.table.logged) if not column.hidden]
         found = TableChanges(
