@@ -83,6 +83,7 @@ class LogDecoder:
         self._tail = 0  # size of the checksum after each event, in bytes
         self._transaction: Transaction | None = None
         self._explicit = self._has_rows = False
+        self._last_begin: bytes | None = None  # body of the last BEGIN event; most of these are equal
         self._payload_offset: int | None = None  # of the compressed transaction whose events are decoded
         self._next_transaction = 0
         self._transactions: list[Transaction] = []
@@ -246,13 +247,14 @@ class LogDecoder:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def _query(self, data: bytes, start: int, end: int, timestamp: int) -> ChangeBatch | None:
-        kind = data[start + 4]
-        if kind == et.QUERY and data[end - 6 : end] == b"\0BEGIN" and _is_begin(data, start + HEADER_BYTES, end):
+        kind, body = data[start + 4], data[start + HEADER_BYTES : end]
+        if kind == et.QUERY and (body == self._last_begin or _is_begin(body)):
+            self._last_begin = body
             if self._transaction is None:
                 self._begin(self._offset - end + start - self._tail, timestamp, b"", explicit=True)
             self._explicit = True
             return None
-        found = query_of(_plain_query(kind, data[start + HEADER_BYTES : end]))
+        found = query_of(_plain_query(kind, body))
         meaning = StatementKind.ROWS if kind == et.EXECUTE_LOAD_QUERY else kind_of_statement(found.text)
         if self._transaction is None and meaning is not StatementKind.COMMIT:
             self._begin(self._offset - end + start - self._tail, timestamp, b"", explicit=False)
@@ -356,10 +358,12 @@ def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:
     """Ignore an event without rows."""
 
 
-def _is_begin(data: bytes, body: int, end: int) -> bool:
-    """Return True if the statement in a query event is exactly ``BEGIN``. The event must end with ``BEGIN``."""
-    status_length = data[body + 11] | data[body + 12] << 8
-    return body + 13 + status_length + data[body + 8] + 6 == end
+def _is_begin(body: bytes) -> bool:
+    """Return True if the statement in the body of a query event is exactly ``BEGIN``."""
+    if not body.endswith(b"\0BEGIN"):
+        return False
+    status_length = body[11] | body[12] << 8
+    return 13 + status_length + body[8] + 6 == len(body)
 
 
 def _plain_query(kind: int, body: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """Stream of log events from a server over a PyMySQL connection."""
 
 import contextlib
+import struct
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +19,9 @@ _GTID_SLAVE = 4
 """Capability flag by which a MariaDB replica declares support for GTID events."""
 
 _OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
+_PACKET = struct.Struct("<I").unpack_from
+"""Size of a packet in bytes, with its sequence number in the highest byte."""
+
 _WHOLE_PACKET = 0xFFFFFF
 """Size in bytes of a full packet. Its content continues in the next packet."""
 
@@ -127,10 +131,11 @@ class ServerStream:
         while True:
             at, end = 0, len(data)
             while end - at > 4:
-                size = data[at] | data[at + 1] << 8 | data[at + 2] << 16
-                if end - at - 4 < size:
+                size = _PACKET(data, at)[0] & _WHOLE_PACKET
+                begin = at + 4
+                if end - begin < size:
                     break
-                begin, at = at + 4, at + 4 + size
+                at = begin + size
                 if size and data[begin] == _OK:
                     yield data, begin + 1, at
                 elif self._event(data, begin, at) is None:
