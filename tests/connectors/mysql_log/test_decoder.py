@@ -234,6 +234,27 @@ def test_rows_have_the_offset_of_their_event() -> None:
     assert [each.server_id for batch in batches for each in batch.transactions] == [7]
 
 
+@pytest.mark.parametrize("kind", [2, 19], ids=["query", "table map"])
+def test_an_event_without_a_body_is_an_error(kind: int) -> None:
+    """Such an event must not count as a repetition of the last one."""
+    log = LogWriter()
+    log.format()
+    log.event(kind, b"")
+    with pytest.raises(MalformedLogError, match=r"event ends early: expected \d+ bytes at byte 0, found 0"):
+        decode(log, [INT])
+
+
+def test_a_table_map_that_is_repeated_after_another_one_with_its_id_is_used() -> None:
+    log = LogWriter()
+    log.format()
+    log.query("BEGIN")
+    for name in ("t", "t", "other", "t"):
+        log.table_map([INT], name=name)
+        log.rows(INSERT, 1, [[four(1)]])
+    log.xid()
+    assert only(decode(log, [INT])).events.tolist() == [1, 2, 3]
+
+
 def test_rows_inside_of_a_transaction_without_its_begin_are_an_error() -> None:
     log = LogWriter()
     log.format()
