@@ -44,6 +44,9 @@ _FORGETTING = 4_096
 _STANDALONE = 1
 """Flag of a MariaDB transaction with a single statement and without COMMIT."""
 
+_BEGIN_BYTES = 19
+"""Minimum size of the body of a query event with the statement ``BEGIN``."""
+
 _HEADER = HEADER.unpack_from
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
 """Event types at the start and end of log files. A server also generates such events, with or without a checksum."""
@@ -360,7 +363,7 @@ def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:
 
 def _is_begin(body: bytes) -> bool:
     """Return True if the statement in the body of a query event is exactly ``BEGIN``."""
-    if not body.endswith(b"\0BEGIN"):
+    if len(body) < _BEGIN_BYTES or not body.endswith(b"\0BEGIN"):
         return False
     status_length = body[11] | body[12] << 8
     return 13 + status_length + body[8] + 6 == len(body)

@@ -234,13 +234,15 @@ def test_rows_have_the_offset_of_their_event() -> None:
     assert [each.server_id for batch in batches for each in batch.transactions] == [7]
 
 
-@pytest.mark.parametrize("kind", [2, 19], ids=["query", "table map"])
-def test_an_event_without_a_body_is_an_error(kind: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "body"), [(2, b""), (2, b"\0BEGIN"), (19, b"")], ids=["query", "short query", "table map"]
+)
+def test_an_event_without_a_whole_body_is_an_error(kind: int, body: bytes) -> None:
     """Such an event must not count as a repetition of the last one."""
     log = LogWriter()
     log.format()
-    log.event(kind, b"")
-    with pytest.raises(MalformedLogError, match=r"event ends early: expected \d+ bytes at byte 0, found 0"):
+    log.event(kind, body)
+    with pytest.raises(MalformedLogError, match=rf"event ends early: expected \d+ bytes at byte 0, found {len(body)}"):
         decode(log, [INT])
 
 
