@@ -82,9 +82,10 @@ class SlotState:
             SlotInUseError: Another process is reading or creating the slot.
         """
         if self.kind != "logical" or self.plugin != PLUGIN:
+            plugin = f" with the plugin {self.plugin}" if self.plugin else ""
             raise SlotMissingError(
-                f"the replication slot {self.name} is a {self.kind} slot with the plugin {self.plugin}; expected a "
-                f"logical slot with {PLUGIN}"
+                f"the replication slot {self.name} is a {self.kind} slot{plugin}; expected a logical slot with the "
+                f"plugin {PLUGIN}"
             )
         removed = self.wal_status == "lost" or self.invalidation or self.restart is None
         if not removed and self.confirmed is None and self.active_pid is not None:

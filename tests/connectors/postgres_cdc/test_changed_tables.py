@@ -251,8 +251,9 @@ def test_slots_that_cannot_be_used_are_named(captured: CapturedPostgres) -> None
     assert f"the replication slot {DATABASE} belongs to the database postgres; use another slot.name" in said
     captured.run("postgres", drop)
     captured.run(DATABASE, create % "test_decoding")
-    assert "logical with the plugin test_decoding; expected a logical slot with pgoutput" in refused(
-        source(captured, "a")
+    assert (
+        "is a logical slot with the plugin test_decoding; expected a logical slot with the plugin pgoutput"
+        in refused(source(captured, "a"))
     )
     captured.run(DATABASE, drop, create % "pgoutput")
     source(captured, "a", more={"startup.mode": "committed-offset"}).require_input()

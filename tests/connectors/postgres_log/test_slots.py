@@ -111,7 +111,7 @@ def test_a_slot_that_was_dropped_or_made_anew_is_an_error(shop: LogShop) -> None
 
 def test_a_slot_of_another_plugin_is_an_error(shop: LogShop) -> None:
     shop.run("SELECT pg_create_logical_replication_slot('other', 'test_decoding')")
-    with pytest.raises(SlotMissingError, match="logical with the plugin test_decoding"):
+    with pytest.raises(SlotMissingError, match="is a logical slot with the plugin test_decoding"):
         shop.reader("other", Lsn(1))
     shop.run("SELECT pg_drop_replication_slot('other')")
 
