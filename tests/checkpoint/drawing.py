@@ -90,7 +90,7 @@ def picture() -> str:
 
 def table() -> str:
     """Return every row of the table, by phase."""
-    lines = ["| while | comes | then |", "|---|---|---|"]
+    lines = ["| phase | event | next phase |", "|---|---|---|"]
     for phase in Phase:
         for row in TRANSITIONS:
             if row.phase is phase:
