@@ -76,7 +76,7 @@ def test_a_file_that_has_none_of_the_columns_is_refused(tmp_path: Path) -> None:
     ("kind", "written", "message"),
     [
         ("int", "x", "column 'v': defaultValue 'x' is not of type int"),
-        ("timestamp", "CURRENT_TIMESTAMP", "column 'v': a defaultValue of the current time would change"),
+        ("timestamp", "CURRENT_TIMESTAMP", "column 'v': defaultValue must not be the current time"),
     ],
 )
 def test_values_that_cannot_be_a_default(kind: str, written: str, message: str, tmp_path: Path) -> None:

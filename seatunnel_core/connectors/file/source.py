@@ -360,8 +360,8 @@ def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, 
     moments = [name for name, value in defaults.items() if value is Moment.NOW]
     if moments:
         raise UsageError(
-            f"option 'schema': column {moments[0]!r}: a defaultValue of the current time would change when a "
-            "file is read again; add the column with Sql"
+            f"option 'schema': column {moments[0]!r}: defaultValue must not be the current time, because it "
+            "would differ when a file is read again; add the column with the transform Sql"
         )
     return declared.schema.columns, defaults
 

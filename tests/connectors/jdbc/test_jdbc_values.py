@@ -120,7 +120,7 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         ("timestamp", "'2024-01-01 10:00:00+02:00'", "a time zone other than UTC"),
         ("timestamp", "'2024-01-01 10:00:00.1234567'", "more precise than a microsecond"),
         ("timestamp", "'yesterday'", "does not fit"),
-        ("date", "'2024-01-01 10:00:00'", "it contains a time after the date"),
+        ("date", "'2024-01-01 10:00:00'", "it contains a time of day; expected only a date"),
         ("date", "1704103200", "it is a number in an unknown unit"),
         ("time", "'24:00:00'", "does not fit"),
         ("time", "'12:00:00.1234567'", "more precise than a microsecond"),

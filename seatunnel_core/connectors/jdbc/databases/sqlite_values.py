@@ -137,7 +137,7 @@ def _moment(value: Any) -> datetime:
 def _date(value: Any) -> date:
     found = _moment(value)
     if found.time() != time():
-        raise ValueError("it contains a time after the date")
+        raise ValueError("it contains a time of day; expected only a date")
     return found.date()
 
 

@@ -108,7 +108,7 @@ class _Domains:
             if is_oldest:
                 raise self._candidate.removed(_text(unread))
             raise self._candidate.refused(
-                f"its log has transactions that were not read before others that were: {_text(unread)}"
+                f"its log contains unread transactions that precede transactions already read: {_text(unread)}"
             )
 
     def add(self, gtid: MariaGtid, at: LogPosition) -> None:

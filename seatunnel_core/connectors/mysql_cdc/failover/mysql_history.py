@@ -74,7 +74,9 @@ def first_unread(candidate: Candidate, read: GtidSet, last: str) -> LogPosition:
         raise candidate.cut(at, end)
     passed = logged.after(before)
     if unread := missing(passed, read):
-        raise candidate.refused(f"its log has transactions that were not read before others that were: {unread}")
+        raise candidate.refused(
+            f"its log contains unread transactions that precede transactions already read: {unread}"
+        )
     if late := missing(read, passed):
         raise candidate.refused(f"up to {first or at}, its log lacks transactions that were read: {late}")
     return first or at

@@ -105,7 +105,7 @@ def _check_vector(call: Call, at: int) -> None:
 
 def _numbers(vector: list[float | None]) -> Any:
     if None in vector:
-        raise ValueError("a vector has no nulls")
+        raise ValueError("a vector must not contain nulls")
     return np.asarray(vector, dtype="float64")
 
 
