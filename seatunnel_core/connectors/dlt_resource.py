@@ -29,7 +29,7 @@ RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if
 
 
 class DltSource(PythonFunctionSource):
-    """Iterates over a dlt resource in a task. After a failure, the resource is read again from its beginning."""
+    """After a failure, the resource is read again from its beginning."""
 
     identifier: ClassVar[str] = "Dlt"
     declared: ClassVar[tuple[Option[Any], ...]] = (

@@ -29,7 +29,9 @@ FUNCTION_OPTION = Option(
     doc='The function, as a callable in code or as "package.module:name" in a file. It yields rows, mappings from '
     "column to value; with @st.source it declares its splits, its columns and whether it is replayable.",
 )
-SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns; by default those of @st.source, else those of the first rows.")
+SCHEMA_BLOCK = Option(
+    "schema", SCHEMA, doc="Columns. If unset, those declared in @st.source, otherwise those of the first rows."
+)
 SAMPLE = Option(
     "schema_sample",
     within(1, 10**6),
@@ -56,7 +58,7 @@ _ROWS, _ROW_BYTES = 10_000, 100
 
 
 class PythonFunctionSource(Source):
-    """Calls a function in tasks, once for each of its splits. After a failure, the split is read from its beginning."""
+    """The function is called in tasks, once per split. After a failure, the split is read from its beginning."""
 
     identifier: ClassVar[str] = "PythonFunction"
     declared: ClassVar[tuple[Option[Any], ...]] = (

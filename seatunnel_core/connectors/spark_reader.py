@@ -16,8 +16,8 @@ FORMAT = Option(
 DATA_SOURCE = Option(
     "data_source",
     FUNCTION,
-    doc='Python Data Source to register: its class in code, "package.module:Name" in a file. Without format, it '
-    "is also the format to read.",
+    doc='Python Data Source to register: in the Python API its class, in a job file "package.module:Name". If format '
+    "is unset, it is also the format to read.",
 )
 OPTIONS = Option("options", MAP, secret=True, doc="Options of the format.")
 PATH = Option("path", STRING, doc="Argument of load, for formats that read files or tables by path.")
@@ -26,7 +26,7 @@ SCHEMA = Option(
     STRING,
     doc=("Columns in Spark's notation, such as id BIGINT, name STRING; by default the columns of the format."),
 )
-TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
+TABLE = Option("table", STRING, doc='Name of the table. If unset, the value of plugin_output, or "default".')
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,

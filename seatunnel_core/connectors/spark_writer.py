@@ -47,8 +47,8 @@ FORMAT = evolve(
 )
 DATA_SOURCE = evolve(
     of_source.DATA_SOURCE,
-    doc='Python Data Source to register: its class in code, "package.module:Name" in a file. Without format, it '
-    "is also the format to write.",
+    doc='Python Data Source to register: in the Python API its class, in a job file "package.module:Name". If format '
+    "is unset, it is also the format to write.",
 )
 PATH = Option("path", STRING, doc="Argument of save, for formats that write files or tables by path.")
 TABLE = Option("table", STRING, doc="Argument of saveAsTable: a table in Spark's catalog; use it instead of path.")

@@ -169,8 +169,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _counter(
         "seatunnel_units_repeated",
-        "Work units that ran again after they had started, with sinks that write directly: their rows may be "
-        "duplicated.",
+        "Work units that had already started and were run again, in pipelines with sinks that write directly; their "
+        "rows may be duplicated.",
         lambda each: each.units_repeated,
     ),
     Family(
@@ -197,7 +197,7 @@ FAMILIES: tuple[Family, ...] = (
         FailureKind,
         lambda each: each.failures,
     ),
-    _gauge("seatunnel_splits_done", "Completely read splits.", lambda each: each.splits_done),
+    _gauge("seatunnel_splits_done", "Splits that have been read completely.", lambda each: each.splits_done),
     _gauge("seatunnel_splits", "Total number of splits, once known.", lambda each: each.splits_total),
     _gauge("seatunnel_units_in_flight", "Work units in progress.", lambda each: each.units_in_flight),
     _gauge("seatunnel_units_running", "Work units that Spark runs or has queued.", lambda each: each.units_running),
@@ -241,7 +241,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _of_sources(
         "seatunnel_source_lag_bytes",
-        "Size of the log that a source has not read yet. It grows during the initial snapshot.",
+        "Size of the part of the log that a source has not read yet. It grows during the initial snapshot.",
         lambda each: each.lag_bytes,
     ),
     _of_sources(
@@ -249,9 +249,13 @@ FAMILIES: tuple[Family, ...] = (
         "Lag of the source behind the end of the log, in seconds; 0 at the end.",
         lambda each: each.lag_seconds,
     ),
-    _of_snapshots("seatunnel_snapshot_tables", "Tables of the initial snapshot.", lambda each: each.tables),
-    _of_snapshots("seatunnel_snapshot_tables_done", "Completely read tables.", lambda each: each.tables_done),
-    _of_snapshots("seatunnel_snapshot_chunks_done", "Completely read chunks of tables.", lambda e: e.chunks_done),
+    _of_snapshots("seatunnel_snapshot_tables", "Number of tables of the initial snapshot.", lambda each: each.tables),
+    _of_snapshots(
+        "seatunnel_snapshot_tables_done", "Tables that have been read completely.", lambda each: each.tables_done
+    ),
+    _of_snapshots(
+        "seatunnel_snapshot_chunks_done", "Chunks of tables that have been read completely.", lambda e: e.chunks_done
+    ),
     Family("cluster_info", "gauge", "Always 1: the jobs of one user on one machine.", ("cluster", "master")),
     Family("cluster_time", "gauge", "Current time of this machine, in milliseconds since 1970.", ("cluster",)),
     Family("node_count", "gauge", "Processes that run jobs.", ("cluster",)),

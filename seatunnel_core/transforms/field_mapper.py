@@ -23,7 +23,7 @@ MAPPER = Option(
 
 
 class FieldMapper(Transform):
-    """Keeps the columns that ``field_mapper`` names, in its order, under their new names."""
+    """The result has the columns that ``field_mapper`` lists, in its order."""
 
     identifier: ClassVar[str] = "FieldMapper"
     keeps_absent = True

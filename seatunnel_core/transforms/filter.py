@@ -1,4 +1,4 @@
-"""The transform ``Filter``: keeps some columns. To filter rows, use ``Sql``, ``SparkSql`` or ``Python``."""
+"""The transform ``Filter``: keeps the columns of ``include_fields``, or all except ``exclude_fields``."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -17,7 +17,7 @@ EXCLUDE = Option("exclude_fields", LIST(STRING), doc="Columns to remove; the oth
 
 
 class Filter(Transform):
-    """Keeps the columns of ``include_fields``, or all except ``exclude_fields``."""
+    """To filter rows, use ``Sql``, ``SparkSql`` or ``Python``."""
 
     identifier: ClassVar[str] = "Filter"
     keeps_absent = True

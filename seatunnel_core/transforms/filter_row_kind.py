@@ -18,7 +18,7 @@ EXCLUDE = Option("exclude_kinds", _KINDS, doc="Row kinds to remove; the others a
 
 
 class FilterRowKind(Transform):
-    """Keeps the rows of ``include_kinds``, or all except ``exclude_kinds``, with their kinds.
+    """The kinds are ``include_kinds``, or all except ``exclude_kinds``. Rows keep their kinds.
 
     If it keeps only one of UPDATE_BEFORE and UPDATE_AFTER, it rejects inserted and updated rows with absent values.
     """

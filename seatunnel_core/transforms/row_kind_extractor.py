@@ -1,4 +1,4 @@
-"""The transform ``RowKindExtractor``: writes the kind of each row to a column and turns all rows into inserts."""
+"""The transform ``RowKindExtractor``: appends a column with the kind of each row and turns all rows into inserts."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -13,7 +13,10 @@ from seatunnel_core.rows.columns import check_new, put, with_outputs
 
 NAME = Option("custom_field_name", STRING, default="row_kind", doc="Name of the column.")
 FORM = Option(
-    "transform_type", ENUM("SHORT", "FULL"), default="SHORT", doc="SHORT writes +I, -U, +U, -D; FULL writes INSERT, …."
+    "transform_type",
+    ENUM("SHORT", "FULL"),
+    default="SHORT",
+    doc="SHORT writes +I, -U, +U, -D; FULL writes INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE.",
 )
 
 SHORT = {RowKind.INSERT: "+I", RowKind.UPDATE_BEFORE: "-U", RowKind.UPDATE_AFTER: "+U", RowKind.DELETE: "-D"}
@@ -27,7 +30,7 @@ def kind_texts(batch: Batch, texts: dict[RowKind, str]) -> pa.StringArray:
 
 
 class RowKindExtractor(Transform):
-    """Appends the column. Keeps the primary key, although rows of several kinds may share it."""
+    """Keeps the primary key, although several rows may then have the same key value."""
 
     identifier: ClassVar[str] = "RowKindExtractor"
     declared = (NAME, FORM)

@@ -16,7 +16,7 @@ QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="SELECT ove
 
 
 class SparkSql(DataFrameTransform):
-    """Runs a query over one view per input, named after ``plugin_input`` or, without it, the table.
+    """The query has one view per input, named after ``plugin_input`` or, without it, the table.
 
     If the plan works row by row, the query runs over each work unit. If it combines rows (GROUP BY, DISTINCT, ORDER
     BY, LIMIT, a window, a join of inputs), it runs once over all splits; streaming jobs reject that.

@@ -29,7 +29,7 @@ KEY_FILE = Option(
     "private_key_path",
     STRING,
     aliases=("keyfile",),
-    doc="Path of a private key, on every machine, to use instead of a password.",
+    doc="Path of a private key to use instead of a password. The file must exist on every machine.",
 )
 FTP_OPTIONS: tuple[Option[Any], ...] = (HOST, FTP_PORT, USER, FTP_PASSWORD, MODE, CONTROL_ENCODING)
 SFTP_OPTIONS: tuple[Option[Any], ...] = (HOST, SFTP_PORT, USER, SFTP_PASSWORD, KEY_FILE)

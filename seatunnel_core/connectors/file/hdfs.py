@@ -28,14 +28,14 @@ HTTP_ADDRESS = Option(
     "dfs.namenode.http-address",
     STRING,
     doc=(
-        "WebHDFS address of the NameNode (host:port), or several separated by semicolons. By default, the addresses in "
-        "hdfs_site_path, else the host of fs.defaultFS with port 9870."
+        "WebHDFS address of the NameNode (host:port), or several separated by semicolons. If unset, the addresses in "
+        "hdfs_site_path, otherwise the host of fs.defaultFS with port 9870."
     ),
 )
 USER = Option(
     "remote_user",
     STRING,
-    doc="User name on a cluster without Kerberos; by default HADOOP_USER_NAME, else the user of the process.",
+    doc="User name on a cluster without Kerberos. If unset, HADOOP_USER_NAME, otherwise the user of the process.",
 )
 PRINCIPAL = Option("kerberos_principal", STRING, doc="Kerberos principal: user@REALM.")
 KEYTAB = Option("kerberos_keytab_path", STRING, doc="Path of the principal's keytab, on every machine.")

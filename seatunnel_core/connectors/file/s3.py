@@ -27,7 +27,7 @@ PROVIDER = Option(
     doc=(
         "Source of the credentials: a Hadoop class such as SimpleAWSCredentialsProvider or "
         "InstanceProfileCredentialsProvider, or several separated by commas; the first one with credentials is used. "
-        "By default access_key and secret_key, else boto3's default chain."
+        "If unset, access_key and secret_key, otherwise boto3's default chain."
     ),
 )
 ACCESS_KEY = Option("access_key", STRING, secret=True, doc="Access key ID.")

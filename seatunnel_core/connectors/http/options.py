@@ -50,8 +50,8 @@ SOCKET_TIMEOUT = Option(
 CA_FILE = Option(
     "tls_ca_file",
     STRING,
-    doc="PEM file with trusted certificates, also needed on the machines of the tasks. By default REQUESTS_CA_BUNDLE, "
-    "else Python's certifi. The certificate of the service is always verified.",
+    doc="PEM file with trusted certificates, also needed on the machines of the tasks. If unset, REQUESTS_CA_BUNDLE, "
+    "otherwise Python's certifi. The certificate of the service is always verified.",
 )
 CERTIFICATE = Option("tls_certificate_file", STRING, doc="PEM file with the client certificate.")
 KEY = Option(
@@ -88,7 +88,7 @@ AS_FORM = Option(
 FORMAT = Option(
     "format",
     ENUM("json", "text", "binary"),
-    doc="Format of the responses. By default json if schema has columns, else text, with one column, content.",
+    doc="Format of the responses. If unset, json if schema has columns, otherwise text, with one column, content.",
 )
 SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns, and the name of the table.")
 CONTENT_FIELD = Option(

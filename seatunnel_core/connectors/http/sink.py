@@ -22,7 +22,7 @@ from seatunnel_core.rows.value_text import json_text
 
 
 class HttpSink(Sink, SupportsDryRun):
-    """Sends rows from the tasks as they arrive, so a retried task sends the rows of the failed one again."""
+    """Tasks send rows as they arrive, so a retried task sends the rows of the failed one again."""
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS

@@ -55,7 +55,7 @@ _making = threading.Lock()
 
 
 class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
-    """Appends rows to one table, or to one table per input table; or replaces the existing rows.
+    """The target is one table, or one table per input table. Existing rows can be replaced.
 
     The catalog rejects a commit if the table has changed since it was loaded. A commit therefore takes effect once,
     even if a replaced engine resumes in the middle of it.

@@ -1,4 +1,4 @@
-"""The source ``Iceberg``: one split for each data file of a snapshot, read without its deleted rows."""
+"""The source ``Iceberg``: reads a table as of one snapshot: the newest one when the job starts, or a given one."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
-    """Reads a table as of one snapshot: the newest one when the job starts, or a given one.
+    """Each data file of the snapshot is one split, read without its deleted rows.
 
     Rows deleted by key or by position are skipped, so tables with merged rows are read correctly.
     """

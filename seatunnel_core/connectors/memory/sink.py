@@ -27,7 +27,7 @@ LARGEST = 256_000_000
 
 
 class MemorySink(Sink, SupportsConclude):
-    """Keeps the committed rows of one job in the memory of one process."""
+    """Committed rows are kept in the memory of this process."""
 
     identifier: ClassVar[str] = "Memory"
     isolates_bad_rows = True

@@ -21,7 +21,7 @@ ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule inter
 DATA = Option(
     "data", ARROW, required=True, doc="Rows, for example a pandas or Polars DataFrame. Available only in Python code."
 )
-TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
+TABLE = Option("table", STRING, doc='Name of the table. If unset, the value of plugin_output, or "default".')
 ROWS = Option(
     "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="Number of rows that a task reads at a time."
 )
@@ -35,7 +35,7 @@ READ_ONCE = (
 
 
 class MemorySource(Source):
-    """Sends a copy of the rows to the tasks, which read ranges of it like ranges of a file."""
+    """A copy of the rows is sent to the tasks, which read ranges of it like ranges of a file."""
 
     identifier: ClassVar[str] = "Memory"
     declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS, NESTING, COLUMN_NAMES)

@@ -30,11 +30,11 @@ _READING: dict[str, tuple[Any, ...]] = {
     "set": ("SMEMBERS",),
     "zset": ("ZRANGE", 0, -1),
 }
-"""Commands that read a value, keyed by type. The key follows the command name."""
+"""Commands that read a value, keyed by data type. The Redis key is inserted after the command name."""
 
 
 class RedisSource(Source):
-    """Reads keys, which are divided into splits by a checksum. Each value is read as a whole."""
+    """The keys are divided into splits by a checksum. Each value is read as a whole."""
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
