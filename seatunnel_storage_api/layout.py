@@ -63,7 +63,7 @@ def require_job_id(job_id: str) -> str:
     """Check a job ID and return it unchanged.
 
     Raises:
-        InvalidIdError: The ID could lead out of the namespace, or a backend could reject it.
+        InvalidIdError: The ID could escape the namespace, or a backend could reject it.
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(

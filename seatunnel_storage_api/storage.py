@@ -16,7 +16,7 @@ operation on four primitives. Any other kind implements the abstract methods bel
 4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
 5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay, and so does
     the newest live checkpoint of each epoch since a live savepoint, because otherwise the savepoint would be orphaned.
-6.  *The namespace ends with "/"*, and no id leads out of it.
+6.  *The namespace ends with "/"*, and no id escapes it.
 7.  *Store is idempotent* and never overwrites.
 8.  *Fenced without a lock service*, see below.
 9.  *Isolated*: jobs, pipelines and namespaces never see each other.

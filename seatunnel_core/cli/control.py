@@ -37,7 +37,7 @@ def control(arguments: ControlArguments) -> None:
 
 
 def _answers(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
-    """Return the responses of these jobs, or of all running jobs; jobs that end meanwhile are skipped."""
+    """Return the responses of these jobs, or of all running jobs; jobs that end in the meantime are skipped."""
     if job_ids:
         return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)
     found = client.running()

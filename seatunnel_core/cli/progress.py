@@ -43,7 +43,7 @@ class Display(Protocol):
         """Show the result of the job and the command that resumes it."""
 
     def close(self) -> None:
-        """Release the screen, and leave its content."""
+        """Release the terminal, and keep its content on the screen."""
 
 
 class PlainDisplay(Display):

@@ -190,8 +190,8 @@ class Sink(ABC):
     def save_mode(self) -> SaveMode | None:
         """Return the target and the action of ``apply_save_mode``; ``None`` if there is nothing to do.
 
-        ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
-        ``bound_to`` share it.
+        If several sinks of a job share a target, ``apply_save_mode`` is called for only one of them. By default, sinks
+        share a target if their ``bound_to`` is equal.
         """
         if not isinstance(self, SupportsSaveMode):
             return None

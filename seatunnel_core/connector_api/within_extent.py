@@ -2,7 +2,7 @@
 
 A column is absent if a change event does not contain it. Sources and transforms may return dates and timestamps in
 Arrow's full range, but most targets and Python's types only support the years 1 to 9999. A row with a value outside
-this range is rejected with an error that contains the column.
+this range is rejected with an error that names the column.
 """
 
 from collections.abc import Sequence

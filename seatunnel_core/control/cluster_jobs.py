@@ -1,4 +1,4 @@
-"""Client for orchestrators: programs that start a job in a cluster, wait for its end, and may be killed meanwhile.
+"""Client for orchestrators: programs that start a job in a cluster, wait for its end, and may be killed while waiting.
 
 Such a program assigns a reproducible ID to a job. After a restart it calls ``take`` with the same ID, which performs
 only the remaining steps. So a job is submitted once, even if the program, a node or the leader fails in between. Only
@@ -261,7 +261,7 @@ class ClusterJobs:
             except UsageError as error:
                 if refused is not None:
                     raise
-                refused = error  # retry: the job may have started and ended meanwhile
+                refused = error  # retry: the job may have started and ended in the meantime
             else:
                 return Taken.FOLLOWED if is_active else Taken.RESTORED if found.has_ended else Taken.SUBMITTED
         raise refused or UsageError(f"the job {submission.job_id} ends each time it is submitted")

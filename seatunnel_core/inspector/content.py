@@ -85,7 +85,7 @@ def content_of(
         CheckpointCorruptedError: The checkpoint is damaged.
         UnsupportedFormatError: A newer version of the storage wrote it.
         StateFormatError: Another version of the engine wrote it.
-        UsageError: The checkpoint was removed meanwhile.
+        UsageError: The checkpoint was removed in the meantime.
     """
     state = loaded(storage, info)
     states = codec.decode(state.states)
@@ -103,7 +103,7 @@ def content_of(
 
 
 def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
-    """Return the stored checkpoint; raise ``UsageError`` if it was removed meanwhile."""
+    """Return the stored checkpoint; raise ``UsageError`` if it was removed in the meantime."""
     state = storage.load(info)
     if state is None:
         raise UsageError(

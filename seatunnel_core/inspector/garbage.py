@@ -240,7 +240,7 @@ class _Search:
     def _was_deleted(self, job_id: str) -> bool:
         """Return True if the job was deleted from this storage, so that only its markers remain.
 
-        Call it after listing the job's files: a job that has started meanwhile then has a manifest.
+        Call it after listing the job's files: a job that has started in the meantime then has a manifest.
         """
         if job_id not in self._deleted:
             self._deleted[job_id] = _was_deleted(self.storage, job_id)

@@ -85,7 +85,7 @@ class Verification:
 
 
 def verify(storage: CheckpointStorage, jobs: Sequence[JobSurvey], progress: Progress = lambda _: None) -> Verification:
-    """Read and check all objects of the surveyed jobs. Objects that were removed meanwhile are not damage."""
+    """Read and check all objects of the surveyed jobs. Objects that were removed in the meantime are not damage."""
     reading = _Reading(storage, progress)
     verdicts = []
     for job in jobs:
@@ -157,7 +157,7 @@ class _Reading:
             if state is not None:
                 self._named[_key(holding.checkpoint)] = attachments_of(codec.decode(state.states))
         elif holding.digest is not None:
-            with suppress(AttachmentNotFoundError):  # removed meanwhile together with its job
+            with suppress(AttachmentNotFoundError):  # removed in the meantime together with its job
                 body = self.storage.get_attachment(job_id, holding.digest)
                 if not is_part(body):
                     splits_of(document_of(body))

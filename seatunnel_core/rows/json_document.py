@@ -57,7 +57,7 @@ _decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pai
 
 @cache
 def compiled(path: str) -> Any:
-    """Compile a path for ``found``. Raise ValueError with the reason if it is invalid."""
+    """Compile a path for ``found``. Raise a ValueError that states the reason if it is invalid."""
     import jsonpath
 
     try:

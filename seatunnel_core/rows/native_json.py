@@ -3,7 +3,8 @@
 Arrow's parser is ten times as fast, but differs: it reads two objects on one line as two rows, and an object that spans
 two lines as one row; invalid UTF-8 is accepted, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z``
 after a local time is ignored, and a line ``null`` ends the process. Input that it may treat differently is detected
-before or after parsing, and read by the careful reader, which also reports bad rows.
+before or after parsing, and read by the reference reader (``json`` and ``rows.values``), which also reports
+bad rows.
 """
 
 import decimal
@@ -66,9 +67,9 @@ class NativeJson:
 
         Args:
             columns: Names and types of the columns.
-            converters: Returns, for a column's type, the converter that the careful reader applies to values of
+            converters: Returns, for a column's type, the converter that the reference reader applies to values of
                 ``json``. A converter may raise ValueError.
-            complete: True if rows that have a field without a column must be read by the careful reader.
+            complete: True if rows that have a field without a column must be read by the reference reader.
         """
         self._columns = columns
         self._converters = converters
@@ -77,7 +78,7 @@ class NativeJson:
         """Columns read by Arrow's parser. The others are converted value by value."""
 
     def rows(self, text: bytes) -> pa.RecordBatch | None:
-        """Return the rows of complete lines; ``None`` if they must be read by the careful reader."""
+        """Return the rows of complete lines; ``None`` if they must be parsed by the reference reader."""
         lines = _lines_of_objects(text)
         return self._rows(lines, self._native) if lines is not None else None
 
@@ -201,7 +202,7 @@ def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
     """Convert values from Arrow's parser to the requested type.
 
     Raises:
-        ValueError, OverflowError, pa.ArrowException: A value is invalid, or the careful reader may read it differently.
+        ValueError, OverflowError, pa.ArrowException: A value is invalid, or the reference reader may differ.
     """
     if pa.types.is_floating(kind):
         return _floating(found, kind)

@@ -86,7 +86,10 @@ class Nesting:
         return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
 
     def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return a table of nested rows and its child tables. Raise ValueError if two names would be equal."""
+        """Return the schemas of a table with nested rows and of its child tables.
+
+        Raise ValueError if two tables or columns would have the same name.
+        """
         if self == Nesting():
             return (schema,)
         found: list[TableSchema] = []

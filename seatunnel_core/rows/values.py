@@ -62,7 +62,10 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that converts a row, or raises ValueError with the column. A missing value is null."""
+    """Return a function that converts a row. Missing values become null.
+
+    The function raises a ValueError that names the column if a value cannot be converted.
+    """
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
     def convert_row(values: Mapping[str, Any]) -> dict[str, Any]:

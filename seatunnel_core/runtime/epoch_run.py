@@ -320,7 +320,7 @@ class EpochRun:
             commit()
 
     def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
-        """Deliver and count the result of a commit, even if the pipeline has failed meanwhile."""
+        """Deliver and count the result of a commit, even if the pipeline has failed in the meantime."""
         self._commits -= 1
         if self._protocol.phase is Phase.ENDED:
             self._protocol.handle(event_at(now_ms()))

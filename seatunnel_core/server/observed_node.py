@@ -10,7 +10,7 @@ from seatunnel_core.server.state.cluster_state import ClusterState
 
 
 class ObservedNode(Protocol):
-    """A node, as its agent represents it."""
+    """View of a node, provided by its agent."""
 
     address: str
     leadership: Leadership

@@ -58,7 +58,7 @@ class SparkBackend:
         """True if Spark never runs more than ``slots`` tasks at once. False for a cluster, because executors may join,
         and with ``spark.default.parallelism``, which may be less than the number of processors."""
         self.speculates = False
-        """True if Spark may run a second attempt of a job's only task concurrently."""
+        """True if Spark may run two attempts of a task concurrently even if its Spark job has only this task."""
         self._bases: dict[int, RDD[int]] = {}
         self._pickles = Pickles(self._unique_name, lambda: self.context)
         self._lock = threading.Lock()

@@ -19,7 +19,7 @@ _LOST_S = 10.0
 
 
 def speculates(conf: "SparkConf") -> bool:
-    """Return True if Spark may run a second attempt of a job's only task concurrently."""
+    """Return True if Spark may run two attempts of a task concurrently even if its Spark job has only this task."""
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")
 

@@ -72,7 +72,7 @@ def transform_of(
 
 
 def _general(plugin: type[Transform], options: Options) -> Transform | None:
-    """Return the transform for tables without an entry; ``None`` if there are only entries."""
+    """Return the transform for tables without an entry; ``None`` if options are set only in entries."""
     known = {option.key for option in COMMON[Kind.TRANSFORM]}
     own = [option for option in plugin.declared if option.key not in known]
     if not options.is_set(TABLE_MATCH) and not any(options.is_set(option) for option in own):

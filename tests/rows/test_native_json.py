@@ -1,6 +1,6 @@
-"""Arrow's JSON parser gives what the careful reader gives, or leaves the text to it.
+"""Arrow's JSON parser gives what the reference reader gives, or leaves the text to it.
 
-The careful reader, which reads a line at a time with Python's ``json``, is the oracle.
+The reference reader, which reads a line at a time with Python's ``json``, is the oracle.
 """
 
 import re
@@ -124,7 +124,7 @@ COMMON: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("kind", COMMON)
 def test_common_values_are_left_to_the_parser(kind: str) -> None:
-    """The whole of what it gives as the careful reader does is fast, not integers and texts alone."""
+    """The whole of what it gives as the reference reader does is fast, not integers and texts alone."""
     text = "".join(f'{{"c": {value}}}\n' for value in COMMON[kind]).encode()
     columns = pa.schema([("c", arrow_type(kind))])
 
@@ -140,7 +140,7 @@ def test_common_values_are_left_to_the_parser(kind: str) -> None:
 
 
 def test_a_column_that_the_parser_does_not_read_is_made_beside_the_others_that_it_reads() -> None:
-    """A text that holds objects, and a map, left all columns of their blocks to the careful reader."""
+    """A text that holds objects, and a map, left all columns of their blocks to the reference reader."""
     columns = pa.schema([("id", pa.int64()), ("text", pa.string()), ("map", pa.map_(pa.string(), pa.int64()))])
     asked = set()
 

@@ -156,7 +156,7 @@ class Journal:
         """Permanently remove everything except the newest marker. Call this after ``close``.
 
         An empty snapshot is put first, so that the map remains empty if a crash interrupts the removal. A writer that
-        claims the map meanwhile may find it empty.
+        claims the map in the meantime may find it empty.
         """
         self.confirm()
         self._number += 1

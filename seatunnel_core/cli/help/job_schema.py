@@ -66,7 +66,10 @@ def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
 
 
 def _block(options: Sequence[Option[Any]]) -> dict[str, Any]:
-    """Return the schema of a block with these options. Keys with dots may be nested blocks, which are not checked."""
+    """Return the schema of a block with these options.
+
+    A key with dots may also be written as nested blocks; their content is not checked.
+    """
     named = {name: option for option in options for name in (option.key, *option.aliases)}
     blocks = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
     properties = blocks | {name: _option(name, option) for name, option in named.items()}

@@ -33,7 +33,7 @@ class RowNumbers:
 
         Args:
             table: Name of the table.
-            transactions: Number of the transaction of each row.
+            transactions: For each row, the sequence number of its transaction.
             commit_of: Returns the transaction for a number. Rarely called, because most jobs do not use origins.
         """
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))

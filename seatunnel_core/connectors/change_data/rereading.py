@@ -20,7 +20,7 @@ from seatunnel_core.connectors.change_data.chunks import Chunk, Chunks, ChunkSta
 from seatunnel_core.connectors.jdbc.reading import Found
 
 MOST_CHUNKS = 8
-"""Maximum number of chunks that are read at the same time. The log is not read meanwhile."""
+"""Maximum number of chunks that are read at the same time. The log is not read during this time."""
 
 
 NOT_ENDLESS = (

@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""Maximum time to keep the file open for waiting threads, in seconds. Other processes cannot read it meanwhile."""
+"""Maximum time to keep the file open for waiting threads, in seconds. Other processes cannot read it then."""
 
 
 @define

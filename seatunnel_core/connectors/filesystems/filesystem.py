@@ -218,7 +218,7 @@ class FileSystem(MarkedStaging):
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
         """Yield the files in a folder that match the pattern of ``walk``."""
         found: Sequence[Entry] = ()
-        with suppress(FileNotFoundError):  # The folder was removed meanwhile.
+        with suppress(FileNotFoundError):  # The folder was removed in the meantime.
             found = self.entries(folder)
         for entry in sorted(found, key=lambda each: each.name):
             if entry.is_folder:

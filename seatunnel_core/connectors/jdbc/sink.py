@@ -358,7 +358,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the recorded commits, even if rows are now written directly: an earlier process may have staged."""
+        """Return the recorded commits, even without staging: an earlier process may have staged rows."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 

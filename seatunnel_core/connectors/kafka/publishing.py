@@ -264,7 +264,7 @@ class Publishing:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
     def _trim(self, engine: SendingEngine) -> None:
-        """Delete old records occasionally, for engines that run for months."""
+        """Delete old records from time to time, because an engine may run for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
             self._forget_below(engine.own[0])

@@ -137,10 +137,10 @@ class ChunkReader:
     # -- MySQL, a table without a key -----------------------------------------------------------------------------
 
     def _table(self) -> Rows:
-        """Read a snapshot that begins while the table is locked, because rows without a key cannot be corrected.
+        """Read a snapshot that begins while the table is locked.
 
-        The lock waits for all transactions that have changed the table, so they are visible, and logged before the
-        mark. It is released before any row is read.
+        Without a key, rows cannot be corrected from the log afterwards. The lock waits for all transactions that have
+        changed the table, so they are visible, and logged before the mark. It is released before any row is read.
         """
         with self._connection() as connection:
             with locked_table(self.server, path_of(self.found)):

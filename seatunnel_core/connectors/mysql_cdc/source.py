@@ -171,7 +171,7 @@ class MySQLCdcSource(Source):
             elsewhere.require_executed()  # a replica may not have executed changes of columns yet
             known = elsewhere.same_tables(record, self._look_again(), rules)
             return schemas if self._emission.messages is not None else self._emission.schemas(known)
-        self._tracking.is_verified = False  # the server may have been restored from a backup meanwhile
+        self._tracking.is_verified = False  # the server may have been restored from a backup in the meantime
         self._tracking.verify(self._server, self._state, progress)
         if self._emission.messages is not None:
             return schemas

@@ -137,10 +137,10 @@ class TableChanges:
     """``RowKind`` of each row, as a number. An update has two consecutive rows: before and after the change."""
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the transaction of each row."""
+    """For each row, the sequence number of its transaction."""
 
     events: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the event of each row in the stream. It defines the order of rows of different tables."""
+    """For each row, the number of its event in the stream. It defines the order of rows of different tables."""
 
     offsets: npt.NDArray[np.int64] = field(repr=False)
     """File offset of the event of each row."""

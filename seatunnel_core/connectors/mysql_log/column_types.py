@@ -22,7 +22,7 @@ TEXTS = (STRING, VARCHAR, BLOB, BLOB_COMPRESSED, VARCHAR_COMPRESSED)
 """Types that have a collation in the string metadata."""
 
 DECIMAL_DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-"""Number of bytes for a group of 0 to 9 decimal digits."""
+"""Bytes needed for a group of decimal digits, indexed by the number of digits (0 to 9)."""
 
 
 def decimal_bytes(precision: int, scale: int) -> int:

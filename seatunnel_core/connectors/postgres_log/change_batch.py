@@ -69,10 +69,10 @@ class TableChanges:
     """
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the transaction of each row."""
+    """For each row, the sequence number of its transaction."""
 
     numbers: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the message of each row in the stream. It defines the order of rows of different tables."""
+    """For each row, the number of its message in the stream. It defines the order of rows of different tables."""
 
     positions: npt.NDArray[np.uint64] = field(repr=False)
     """Log position of the message of each row."""

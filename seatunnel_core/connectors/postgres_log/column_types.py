@@ -77,7 +77,7 @@ def columns_of(
     Args:
         relation: The relation.
         catalog: Provides the types.
-        named: Types described in the log, by OID; used for types that were dropped meanwhile.
+        named: Types described in the log, by OID; used for types that were dropped in the meantime.
 
     Raises:
         UnsupportedLogError: The type of a column is unknown.

@@ -57,7 +57,7 @@ def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retr
 
 
 def own_name(target: Target, patterns: Sequence[NamePattern]) -> re.Pattern[str]:
-    """Return a regular expression for the prefix of the files that this sink published for this pipeline."""
+    """Return a regular expression for the name prefix of files that this sink published for this pipeline."""
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )

@@ -1,7 +1,7 @@
 """Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
 
-A variable may have a default for tables without a value, ``${schema_name:public}``; otherwise it is empty. A table's
-values are escaped, so that they can neither leave the target folder nor hide a folder or file.
+A variable may have a default for tables without a value, ``${schema_name:public}``; otherwise it is empty. Values are
+escaped, so that a path cannot leave the target folder or contain a hidden folder or file.
 """
 
 import re

@@ -96,7 +96,7 @@ class Target:
             for epoch in self._epochs() if unmarked else ():
                 self.files.prepare_staging(self.staging(epoch), self.root)
             self.files.prepare_staging(folder, self.root)
-            self._require_same(context.prepared_in, but=context.epoch)  # The target may have been moved meanwhile.
+            self._require_same(context.prepared_in, but=context.epoch)  # the target may have been moved since
         except SinkError:
             self.files.unmark(folder)
             raise

@@ -119,7 +119,7 @@ class WholeRows:
         """Apply all changes.
 
         Raises:
-            CommitError: A deleted or updated row has no equal row, or another client changed the table meanwhile.
+            CommitError: A deleted or updated row has no equal row, or another client changed the table in the meantime.
         """
         for statement in self.database.exact_texts:
             self.database.run(self.connection, statement)

@@ -90,7 +90,7 @@ def _found(folder: Path) -> Iterator[LogFile]:
                 if is_log_name(entry.name) and entry.is_file(follow_symlinks=False):
                     found = entry.stat(follow_symlinks=False)
                     yield LogFile(name=entry.name, size_bytes=found.st_size, written_at=found.st_mtime)
-    except OSError:  # the folder does not exist yet, or a file was removed meanwhile
+    except OSError:  # the folder does not exist yet, or a file was removed in the meantime
         return
 
 

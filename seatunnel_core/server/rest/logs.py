@@ -163,7 +163,7 @@ async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], head
 
 
 async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file up to its size at the time of the request; less if it was rotated meanwhile."""
+    """Yield a file up to its size at the time of the request; less if it was rotated in the meantime."""
     size = piece.size_bytes
     while piece.content:
         yield piece.content

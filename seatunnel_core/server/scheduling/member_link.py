@@ -22,7 +22,7 @@ class Question:
 
     began: float
     rounds: int
-    """Number of rounds of orders completed before the request; -1 if a round was in progress."""
+    """Number of command rounds completed before the request; -1 if a round was in progress."""
 
 
 @define(eq=False)
@@ -32,17 +32,17 @@ class MemberLink:
     report: MemberReport | None = None
     asking: bool = False
     ordering: bool = False
-    """True if a round of orders is in progress."""
+    """True if a round of commands is in progress."""
 
     _asked_at: float = float("-inf")
     _rounds: int = 0
-    """Number of rounds of orders."""
+    """Number of completed command rounds."""
 
     _rounds_shown: int = 0
-    """Number of rounds of orders that the report reflects."""
+    """Number of completed command rounds that the report reflects."""
 
     _orders: Sequence[object] = ()
-    """Orders of the last round, which began at ``_ordered_at``."""
+    """Commands of the last round, which began at ``_ordered_at``."""
 
     _ordered_at: float = float("-inf")
     _failing_since: float | None = None
@@ -66,7 +66,7 @@ class MemberLink:
         """Record a report. Return True if it differs from the previous one."""
         self.asking, self._failing_since, self._refused_since = False, None, None
         if self.ordering or question.rounds != self._rounds:
-            return False  # the report may be older than the orders
+            return False  # the report may be older than the commands
         is_news = report != self.report or self._rounds_shown != question.rounds
         self.report, self._rounds_shown = report, question.rounds
         return is_news
@@ -81,14 +81,14 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return True if the orders must be sent now. This starts a round, which ``told`` ends."""
+        """Return True if the commands must be sent now. This starts a round, which ``told`` ends."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now
         return True
 
     def told(self) -> None:
-        """Record the end of a round of orders, successful or not."""
+        """Record the outcome of a round of commands."""
         self.ordering = False
         self._rounds += 1
 

@@ -88,7 +88,7 @@ class LoggedStore(ClusterStore):
         ) from problem
 
     def _read_once(self) -> dict[str, bytes] | None:
-        """Return the entries; ``None`` if a writer claimed the map meanwhile."""
+        """Return the entries; ``None`` if a writer claimed the map in the meantime."""
         before = self._folder.newest_epoch()
         recovered: Recovered = recover(self._folder)
         if recovered.epoch > before or self._folder.newest_epoch() != before:

@@ -20,7 +20,7 @@ PATIENCE = Backoff(attempts=6, first_wait_ms=100, longest_wait_ms=2_000)
 """Retry limit of three seconds in total, enough for a server that restarts or throttles requests."""
 
 MOST_DELETED_AT_ONCE = 1_000
-"""Maximum number of keys in one delete request, according to S3."""
+"""S3's maximum number of keys per delete request."""
 
 _LARGE_BYTES = 2**20
 """Size in bytes from which a body is sent without copying; a smaller one is copied into one packet with the headers."""

@@ -131,7 +131,7 @@ class SourceFormat(ABC):
 
 
 class DeclaredFormat(SourceFormat):
-    """A format with files that contain no column names, so the job must declare the columns."""
+    """A format whose files contain no column names, so the job must declare the columns."""
 
     names: ClassVar[str]
     """Meaning of the names in the schema, such as ``the names of elements``."""

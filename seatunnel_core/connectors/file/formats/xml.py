@@ -106,7 +106,7 @@ def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) 
 
 
 def _is_item(text: str) -> bool:
-    """Return True if the text of an element is a single array element, and not an array as JSON."""
+    """Return True if the text of an XML element is one item of an array rather than a whole array in JSON."""
     return bool(text.strip()) and not text.lstrip().startswith("[")
 
 

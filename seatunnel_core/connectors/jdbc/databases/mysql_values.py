@@ -194,7 +194,11 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert a column. Return it with null for values that rows cannot represent, and their messages by row index."""
+    """Convert a column.
+
+    Return the array, with null for values that rows cannot represent, and an error message for each of these, keyed by
+    row index.
+    """
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):
         return pa.array(values, kind), {}
