@@ -1,6 +1,6 @@
 """Rows per second of processor time of a copy of all TPC-H tables from PostgreSQL to Iceberg.
 
-``python -m tests.cdc.tpch --scale 1`` needs the command ``tpchgen-cli`` of the package with the same name.
+``python -m tests.cdc.peers.tpch --scale 1`` needs the command ``tpchgen-cli`` of the package with the same name.
 """
 
 import argparse
@@ -144,7 +144,7 @@ def compare(captured: PostgresToIceberg) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.cdc.tpch", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.cdc.peers.tpch", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of TPC-H")
     scale = parser.parse_args(argv).scale
     with tempfile.TemporaryDirectory(prefix="tpch-") as folder:
