@@ -59,7 +59,7 @@ def test_a_transaction_that_was_not_read_before_others_that_were_is_refused(monk
 def test_an_unread_transaction_in_an_earlier_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = Logs({FILE: [*numbers(1, 2), "a:90"], NEXT: numbers(3, 4), LAST: numbers(5, 6)})
     logs.begins(monkeypatch)
-    with pytest.raises(SourceChangedError, match=f"not read before others that were: {A}:90"):
+    with pytest.raises(SourceChangedError, match=f"precede transactions already read: {A}:90"):
         located(mysql(logs, of_a(*range(1, 7), 90), read=of_a(*range(1, 6))))
 
 
@@ -201,7 +201,7 @@ def test_a_purged_log_of_mariadb_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         located(maria(logs, "0-1-7", read="0-1-5"))
     logs = Logs({FILE: ["1-1-1"], NEXT: ["0-1-7"]}, before="0-1-6")
     logs.begins(monkeypatch)
-    with pytest.raises(SourceChangedError, match="not read before others that were: 1-1-1"):
+    with pytest.raises(SourceChangedError, match="precede transactions already read: 1-1-1"):
         located(maria(logs, "0-1-7,1-1-1", read="0-1-7"))
 
 
