@@ -165,6 +165,21 @@ def test_whatever_is_killed_the_job_goes_on_and_its_rows_come_once(tmp_path: Pat
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.torture
+def test_an_executor_that_is_starting_ends_with_its_spark_worker(tmp_path: Path) -> None:
+    """An executor learns of the end of its Spark worker from their connection, which it does not have yet."""
+    with running(tmp_path) as ((master,), (worker,)):
+        for pid in worker.pids(EXECUTOR):
+            os.kill(pid, signal.SIGKILL)
+        ended = set(worker.pids(EXECUTOR))
+        (starting,) = until("a further executor starts", lambda: set(worker.pids(EXECUTOR)) - ended)
+        worker.kill_agent()
+        until("nothing is left of the worker", lambda: not worker.processes(), wait_s=60)
+        worker.start()
+        until("the master has an executor again", lambda: master.host().get("executors") == 1)
+        assert starting not in worker.processes()
+
+
 def test_workers_alone_end_after_the_grace(tmp_path: Path) -> None:
     with masters_and_workers(tmp_path, 1, 1) as ((master,), (worker,)):
         with (tmp_path / "config/seatunnel.yaml").open("a") as file:

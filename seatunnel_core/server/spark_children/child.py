@@ -32,7 +32,8 @@ _MEMORY = "192m"
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM flags for processes that move no rows: small heap, less compilation, no collector threads."""
 
-_BOUND = str(Path(__file__).with_name("bound.py"))
+BOUND = str(Path(__file__).with_name("bound.py"))
+"""Path of the program that binds a process to its parent."""
 
 
 @define(eq=False, repr=False)
@@ -74,7 +75,7 @@ class Child:
 
     def _start(self) -> None:
         private_folder(self._log.parent)
-        command = [sys.executable, "-I", "-S", _BOUND, str(os.getpid()), *spark_class(), *self._arguments()]
+        command = [sys.executable, "-I", "-S", BOUND, str(os.getpid()), *spark_class(), *self._arguments()]
         with open_private(self._log) as log:
             self._process = subprocess.Popen(
                 command,

@@ -14,10 +14,13 @@ from attrs import frozen
 
 from seatunnel_core.control.private_files import private_folder
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.spark_children.child import Child
+from seatunnel_core.server.spark_children.bound import BOUND_PROCESS
+from seatunnel_core.server.spark_children.child import BOUND, Child
 from seatunnel_core.server.spark_children.credentials import Credentials, write_properties
 from seatunnel_core.server.spark_children.run_folder import run_folder
 from seatunnel_core.server.spark_children.spark_master import WORKER_TIMEOUT_S
+from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.settings import cache_folder
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -27,7 +30,18 @@ PYTHON = "seatunnel-python"
 DAEMON = "seatunnel_executor_daemon"
 """Module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
 
-_BIN = "bin"
+_BIN, _JAVA_HOME = "bin", "java"
+
+_JAVA = """#!/bin/sh
+# Starts {java}; executors are bound to the Spark worker that starts them.
+case " $* " in
+    *" org.apache.spark.executor.CoarseGrainedExecutorBackend "*)
+        exec {python} -I -S {bound} "${process}" {java} "$@" ;;
+esac
+exec {java} "$@"
+"""
+"""Java of a Spark worker. An executor exits when its connection to the Spark worker breaks. If the Spark worker ends
+before the executor has connected to it, the executor would keep running, without limit and unknown to its node."""
 
 
 @frozen(kw_only=True)
@@ -64,15 +78,19 @@ class SparkWorkers:
         self._children: dict[Place, Child] = {}
 
     def prepare(self) -> None:
-        """Create the files that executors need to start Python."""
+        """Create the files that start Java and Python. Raise ``PlatformError`` if Java is missing or unsuitable."""
+        java = find_java(os.environ, cache_folder(os.environ)).executable
+        _write_script(
+            self._folder / _JAVA_HOME / "bin" / "java",
+            _JAVA.format(
+                python=shlex.quote(sys.executable), bound=shlex.quote(BOUND), process=BOUND_PROCESS,
+                java=shlex.quote(str(java)),
+            ),
+        )  # fmt: skip
         own = self._folder / _BIN
-        own.mkdir(mode=0o700, exist_ok=True)
-        daemon = Path(__file__).parents[2] / "spark" / "executor_daemon.py"
-        shutil.copyfile(daemon, own / f"{DAEMON}.py")
         path = f"PYTHONPATH={shlex.quote(str(own))}${{PYTHONPATH:+:$PYTHONPATH}}"
-        script = own / PYTHON
-        script.write_text(f'#!/bin/sh\n{path} exec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-        script.chmod(0o700)
+        _write_script(own / PYTHON, f'#!/bin/sh\n{path} exec {shlex.quote(sys.executable)} "$@"\n')
+        shutil.copyfile(Path(__file__).parents[2] / "spark" / "executor_daemon.py", own / f"{DAEMON}.py")
 
     def supervise(self, places: Collection[Place]) -> None:
         """Keep a Spark worker running for each worker process, and stop the Spark workers of ended processes."""
@@ -102,7 +120,10 @@ class SparkWorkers:
                 *("--properties-file", str(properties), place.url),
             ]
 
-        environment = {"PATH": f"{self._folder / _BIN}:{os.environ.get('PATH', os.defpath)}"}
+        environment = {
+            "PATH": f"{self._folder / _BIN}:{os.environ.get('PATH', os.defpath)}",
+            "JAVA_HOME": str(self._folder / _JAVA_HOME),
+        }
         log = config.logs / f"seatunnel-engine-spark-worker-{place.member.replace(':', '-')}.log"
         return Child(f"the Spark worker for {_described(place)}", arguments, log, environment)
 
@@ -130,6 +151,13 @@ class SparkWorkers:
             child.terminate()
         for child in children.values():
             child.end()
+
+
+def _write_script(path: Path, text: str) -> None:
+    """Write an executable script of this user."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o700)
 
 
 def _described(place: Place) -> str:
