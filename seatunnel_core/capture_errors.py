@@ -83,8 +83,8 @@ class SlotChangedError(SourceChangedError):
 class SlotMissingError(SlotChangedError):
     """The replication slot does not exist, or is not a logical slot with ``pgoutput``.
 
-    What the engine did: it stopped. Without a slot the server keeps no log, so changes since the last checkpoint may be
-    lost.
+    What the engine did: it stopped. Without a slot, the server does not retain its log, so changes since the last
+    checkpoint may be lost.
 
     Retried: no, because a new slot does not contain the changes of the dropped slot.
 

@@ -4,7 +4,7 @@ import time
 
 
 def now_ms() -> int:
-    """Return monotonic milliseconds for the protocol's events; not comparable between processes."""
+    """Return a monotonic time in milliseconds for the protocol's events, not comparable between processes."""
     return time.monotonic_ns() // 1_000_000
 
 

@@ -89,7 +89,7 @@ class SeaTunnelError(Exception):
 
 
 def each_of(error: Exception) -> tuple[str, ...]:
-    """Return the findings of an error, or its message as the only one."""
+    """Return the findings of an error, or its message as the only finding."""
     return getattr(error, "findings", ()) or (str(error),)
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @define
 class Findings:
-    """Collects errors that are raised in the context ``part``; ``raise_all`` raises them as one error."""
+    """Collector of errors that are raised in the context ``part``; ``raise_all`` raises them as one error."""
 
     kind: type[SeaTunnelError] = UsageError
     """Class of the error that ``raise_all`` raises, unless all errors are of the same subclass."""
@@ -23,7 +23,7 @@ class Findings:
 
     @contextmanager
     def part(self, prefix: str = "") -> Iterator[None]:
-        """Collect an error of the block, with a prefix, and continue after it; raise a retryable error at once."""
+        """Collect an error of the ``with`` block, with a prefix, and continue; raise a retryable error at once."""
         try:
             yield
         except (SeaTunnelError, ValueError) as error:

@@ -19,7 +19,7 @@ def size(size_bytes: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration with its two largest units: ``0.8 s``, ``2 min 5 s``, ``3 h 12 min``."""
+    """Return a duration in its two largest units: ``0.8 s``, ``2 min 5 s``, ``3 h 12 min``."""
     seconds = max(0.0, seconds)
     if seconds < 59.95:
         return f"{seconds:.1f} s"
@@ -36,5 +36,5 @@ def rate(per_second: float) -> str:
 
 
 def pick(number: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural: ``1 pipeline``, ``5 pipelines``."""
+    """Return a number with its noun in the singular or plural: ``1 pipeline``, ``5 pipelines``."""
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"

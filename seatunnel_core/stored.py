@@ -16,11 +16,11 @@ MOST = 2**63 - 1
 Block = Mapping[str, Any]
 
 _MAPPING = (dict, Mapping)
-"""Types of a block. ``dict`` is first, because checks for abstract classes are ten times slower."""
+"""Types accepted as a block. ``dict`` is first because checks against abstract classes are ten times slower."""
 
 
 def parse(encoded: bytes) -> Any:
-    """Return the JSON value of the bytes; raise ``StoredValueError`` for NaN, infinities and anything but JSON."""
+    """Return the JSON value of the bytes; raise ``StoredValueError`` for invalid JSON, NaN and infinities."""
     try:
         return json.loads(encoded, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -58,7 +58,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Exclusive maximum of times in seconds that a calendar can represent."""
+"""Exclusive upper bound of the times that a calendar can represent, in seconds since 1970."""
 
 
 def seconds(block: Any, key: str) -> float:

@@ -33,7 +33,7 @@ class _Form:
     """True if records may lack the field."""
 
     omitted: bool = False
-    """True if records omit the field while it has its default."""
+    """True if records omit the field when it has its default value."""
 
     path: bool = False
     """True if strings may be file names, which need not be UTF-8."""
@@ -53,7 +53,7 @@ def added(
 
     Args:
         default: Value for records without the field.
-        omitted: True to omit the field from records while it has its default.
+        omitted: True to omit the field from records when it has its default value.
         path: True if its strings may be file names.
         loose: True if its strings may contain lone surrogates, as in messages with file names.
         **more: Further arguments of ``attrs.field``.
@@ -73,7 +73,7 @@ def required(
     """Declare a field that every record contains.
 
     Args:
-        default: Default for objects; records have none.
+        default: Default for new objects; it does not apply to records.
         path: True if its strings may be file names.
         loose: True if its strings may contain lone surrogates, as in messages with file names.
         least: Minimum value of a number.
@@ -102,8 +102,8 @@ class Stored:
         """Return the object that was stored with ``record``.
 
         Raises:
-            StoredValueError: The record is not a block, lacks a member or has one of the wrong type.
-            ValueError: A value is not a value of its enum.
+            StoredValueError: The record is not a block, or a member is missing or has the wrong type.
+            ValueError: A value is not valid for its enum.
         """
         return cls(**read_fields(cls, block))
 
@@ -130,7 +130,7 @@ class _Field:
     """Default value; ``NOTHING`` for none."""
 
     get: Callable[[Any], Any]
-    """Function that returns the field's value of an object."""
+    """Function that returns the field's value for an object."""
 
     write: _Writer
     take: _Reader
@@ -140,7 +140,7 @@ class _Field:
 class _Codec:
     read: tuple[_Field, ...]
     written: tuple[_Field, ...]
-    """The same fields, with each inlined object replaced by its fields."""
+    """Fields as they occur in a record: each inlined object is replaced by its fields."""
 
 
 _CODECS: dict[type[Any], _Codec] = {}

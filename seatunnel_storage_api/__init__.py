@@ -1,7 +1,7 @@
 """Interface of checkpoint storages for engines and plugins: values, interfaces, errors.
 
 ``seatunnel_storage_api.discovery`` finds plugins; a storage on a backend that stores named bytes extends
-``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` contains its tests.
+``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` contains the conformance tests.
 
 The value classes are imported on first use: attrs, which defines them, takes more time than everything else.
 """

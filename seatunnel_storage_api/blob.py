@@ -31,7 +31,7 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Maximum number of attempts to put an object that is removed again, or to claim an epoch that is superseded."""
+"""Maximum number of attempts to put an object if it is removed, or to claim an epoch if it is superseded."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
@@ -41,9 +41,10 @@ _CHANGES = frozenset(("put", "delete", "sweep"))
 class BlobStorage(CheckpointStorage, Inventory):
     """``CheckpointStorage`` built on ``put_if_absent``, ``read``, ``list_blobs`` and ``delete`` (and ``close``).
 
-    They receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
-    retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries retryable
-    failures with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all of them.
+    These operations receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError``
+    for retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries
+    retryable failures with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all
+    of them.
 
     Args:
         backend: Name of this storage in messages, such as ``"hdfs on local files"``.
@@ -136,7 +137,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Put the checkpoint, then list. If a newer epoch exists, this one is fenced and its checkpoint orphaned."""
+        """Put the checkpoint, then list. If a newer epoch exists, this epoch is fenced and its checkpoint orphaned."""
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)
@@ -259,7 +260,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
-        """Run an action on primitives, retry it while its failure is retryable, and return its result.
+        """Run an action that calls primitives, retry it after retryable failures, and return its result.
 
         An error contains the backend, the operation and the path.
 
@@ -304,7 +305,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             raise self._conflict(key, state)
 
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
-        """Raise an error if another object represents the same checkpoint, and remove the object that was just put.
+        """If another object represents the same checkpoint, remove the object that was just put and raise an error.
 
         Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under a different key.
         """

@@ -79,7 +79,7 @@ def read_only(configuration: Mapping[str, str]) -> bool:
 
 
 def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence, without the possibly secret value, for each key that is neither shared nor in ``known``."""
+    """Return a warning for each key that is neither shared nor in ``known``, without its possibly secret value."""
     every = sorted({NAMESPACE, MAX_RETAINED, READ_ONLY, *known})
     return tuple(_unknown(key, every) for key in configuration if key not in every)
 

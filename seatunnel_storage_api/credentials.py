@@ -1,7 +1,7 @@
 """Credentials from installed providers, for storages that sign their requests with an access key.
 
-A credentials provider is a distribution with an entry point in the group ``seatunnel.credentials_provider``. Its name
-is what users write in a backend's option for providers, and its value is a function::
+A credentials provider is a distribution with an entry point in the group ``seatunnel.credentials_provider``. The entry
+point's name is used in a backend's option for providers, and its value is a function::
 
     def provide(configuration: Mapping[str, str]) -> Credentials | None:
         return Credentials(access_key=…, secret_key=…, session_token=…, expires_at=…)

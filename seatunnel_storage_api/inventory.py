@@ -32,7 +32,7 @@ class HoldingKind(enum.Enum):
     """Temporary object of a writer; an old one was left by a dead writer."""
 
     MISNAMED = "misnamed"
-    """Object with an invalid checkpoint or marker name: a damaged one, or one from a newer version."""
+    """Object with an invalid checkpoint or marker name: it is damaged, or from a newer version."""
 
     UNREADABLE = "unreadable"
     """Job folder that this user is not allowed to read."""

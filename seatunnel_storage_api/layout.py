@@ -7,8 +7,9 @@
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>.epoch
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>-<id, 20 digits>.<type>.base-<epoch>-<id>.ckpt
 
-``base-none`` means that the epoch did not continue from a checkpoint. Names sort by (epoch, ID). They are ASCII, not
-empty, do not consist of dots and never equal the name of a folder, so every file system and object store accepts them.
+``base-none`` means that the epoch did not continue from a checkpoint. Names sort by (epoch, ID). They are non-empty
+ASCII strings, do not consist of dots, and never equal the name of a folder, so every file system and object store
+accepts them.
 
 Parsing is strict: a name is valid only if formatting its parsed values produces the same name. Foreign files are
 ignored, but a name that has the form of a checkpoint or marker and cannot be parsed is an error (damage, or a newer

@@ -21,8 +21,8 @@ class ForeignFileError(PermissionError):
 def require_own_links(path: str) -> None:
     """Check the symbolic links in a path, in all its folders and in the targets of these links.
 
-    A link is accepted if it belongs to this user or to root, or is in a folder to which only they can write. A path
-    that does not exist is checked up to the part that does not exist.
+    A link is accepted if it belongs to this user or to root, or is in a folder to which only they can write. If a path
+    does not exist, its existing part is checked.
 
     Raises:
         ForeignFileError: Another user created one of the links.

@@ -9,7 +9,7 @@ from seatunnel_storage_api.storage import CheckpointStorageFactory
 
 
 class MemoryStorage(BlobStorage):
-    """Storage of blobs in a dictionary. ``before``, called with each primitive's name and key, may raise or wait."""
+    """Storage of blobs in a dictionary. ``before``, called with each primitive's name and key, may raise or block."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ class Backoff:
     """Sleep function; takes seconds."""
 
     def call(self, action: Callable[[], Answer]) -> Answer:
-        """Return the result of ``action``; retry it after ``StorageUnavailableError``, and finally raise this error."""
+        """Return the result of ``action``; retry after ``StorageUnavailableError``, and finally raise that error."""
         wait_ms = self.first_wait_ms
         for _ in range(self.attempts - 1):
             try:

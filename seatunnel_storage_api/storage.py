@@ -1,10 +1,11 @@
 """The interface of a checkpoint storage: its guarantees for an engine, and the obligations of a plugin.
 
-A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all before
-it, and stores its *marker*. A *checkpoint* has an ID that grows within its epoch, and its *base* is the checkpoint from
-which its epoch continued: the latest, those before it in its epoch, its base and so on are *live*, all others
-*orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last checkpoint of a
-finished pipeline. The *manifest* describes the parts of the job; *attachments* are objects shared by many checkpoints.
+A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all
+earlier ones, and stores its *marker*. A *checkpoint* has an ID that grows within its epoch, and its *base* is the
+checkpoint from which its epoch continued. The latest checkpoint, the earlier ones in its epoch, its base and so on are
+*live*; all others are *orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is
+the last checkpoint of a finished pipeline. The *manifest* describes the parts of the job; *attachments* are objects
+shared by many checkpoints.
 
 A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which implements every
 operation on four primitives. Any other kind implements the abstract methods below. In both cases the conformance kit
@@ -183,7 +184,7 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """Return the latest checkpoint of each pipeline, keyed by pipeline ID.
+        """Return the latest checkpoint of each pipeline, sorted by pipeline ID.
 
         Raises the errors of ``get_latest_checkpoint``.
         """
@@ -241,7 +242,7 @@ class CheckpointStorage(ABC):
         """
 
     def delete_manifests(self, job_id: str, below: int) -> None:
-        """Remove versions of the job's manifest below a version; the newest one is always kept.
+        """Remove all versions of the job's manifest before ``below``; the newest one is always kept.
 
         A removed version can be put again. Therefore a process that removes versions must check after each put that its
         version is the newest. The default does nothing.

@@ -1,8 +1,8 @@
-"""Compare the databases ``shop`` and ``copy`` row by row, as PostgreSQL writes the rows, without the engine's code.
+"""Compare the databases ``shop`` and ``copy`` row by row, in PostgreSQL's format and without the engine's code.
 
-``compare.py`` prints each table and whether it is equal; its exit code is 0 if all are. With ``--wait SECONDS`` it
-waits for the copy to catch up, which it does only if nothing writes any more. ``compare.py --watch SECONDS`` reads the
-sum of all balances in the copy again and again, which is zero in each state that the shop had.
+``compare.py`` prints whether each table is equal; its exit code is 0 if all tables are equal. With ``--wait SECONDS``
+it waits for the copy to catch up, which happens only after all writers have stopped. ``compare.py --watch SECONDS``
+repeatedly reads the sum of all balances in the copy, which is zero in each state of the shop.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def show() -> int:
 
 
 def watch(seconds: float) -> int:
-    """Return 0 if the balances add up to zero each time."""
+    """Return 0 if the balances add up to zero in every read, otherwise 1."""
     deadline, sums = time.monotonic() + seconds, set()
     looks = 0
     while time.monotonic() < deadline:
@@ -54,7 +54,7 @@ def watch(seconds: float) -> int:
 
 
 def rows(database: str, table: str) -> set[str]:
-    """Return the rows as PostgreSQL's own texts; they differ, because each has its key. No table has no rows."""
+    """Return the rows as PostgreSQL formats them; keys make them unique. A missing table has no rows."""
     if not ask(database, f"SELECT FROM pg_tables WHERE tablename = '{table}'"):
         return set()
     names = [name for (name,) in ask(database, f"SELECT column_name FROM information_schema.columns {where(table)}")]

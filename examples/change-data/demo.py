@@ -1,7 +1,7 @@
-"""The guide to change data capture in one command: ``make cdc-demo``.
+"""The guide to change data capture as one command: ``make cdc-demo``.
 
-It starts a private PostgreSQL, lets six connections write, copies their tables with a job, kills the job with
-``kill -9`` while it copies and again while it follows the log, resumes it each time with the command that it printed,
+It starts a private PostgreSQL server, writes through six connections, copies the tables with a job, kills the job with
+``kill -9`` during the copy and again while it follows the log, resumes it each time with the command that it printed,
 and compares source and copy row by row.
 """
 
@@ -26,7 +26,7 @@ RUNNING: list["subprocess.Popen[bytes]"] = []
 
 
 def main() -> int:
-    """Play the guide; return the exit code of the comparison."""
+    """Run the guide; return the exit code of the comparison."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = Path(tempfile.mkdtemp(prefix="seatunnel-change-data-")) / "server"
     folder.parent.chmod(0o755)  # PostgreSQL runs as another user if root starts it
@@ -71,7 +71,7 @@ def play(folder: Path) -> int:
 
 
 def kill(process: "subprocess.Popen[bytes]", moment: str) -> None:
-    """``kill -9`` of a job."""
+    """Kill a job with ``kill -9``."""
     process.kill()
     process.wait()
     print(f"Killed the job with kill -9 while {moment}; resuming it with the command that it printed.", flush=True)
@@ -88,7 +88,7 @@ def engine_file() -> Path:
 
 
 def script(name: str, *arguments: str, code: int = 0) -> str:
-    """Run a program of the guide, and return what it prints."""
+    """Run a program of the guide, and return its output."""
     done = subprocess.run([sys.executable, str(HERE / name), *arguments], capture_output=True, text=True, check=False)
     if done.returncode not in (0, code):
         sys.exit(f"{name} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

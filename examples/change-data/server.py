@@ -1,7 +1,7 @@
-"""A private PostgreSQL for the guide to change data capture: ``server.py start`` and ``server.py stop``.
+"""A private PostgreSQL server for the guide to change data capture: ``server.py start`` and ``server.py stop``.
 
 It uses the programs of the system's package ``postgresql``, keeps its data in one folder, listens on loopback only, and
-leaves every other PostgreSQL of this machine alone. Started by root, it runs as the user ``postgres``.
+does not affect other PostgreSQL servers on this machine. If started by root, it runs as the user ``postgres``.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def start(folder: Path, port: int) -> None:
-    """Create the server, and in it the databases ``shop`` and ``copy``."""
+    """Create the server with the databases ``shop`` and ``copy``."""
     if folder.exists():
         sys.exit(f"{folder} exists: remove it with `server.py stop`, or name another folder")
     password = secrets.token_urlsafe(12)
@@ -58,7 +58,7 @@ def stop(folder: Path) -> None:
 
 
 def run(name: str, *arguments: str, **environment: str) -> None:
-    """Run a program of the newest version that is installed."""
+    """Run a program of the newest installed PostgreSQL version."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: int(each.parent.name))
     on_path = shutil.which(name)
     if not folders and on_path is None:

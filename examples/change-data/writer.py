@@ -1,8 +1,8 @@
-"""Writer of the guide to change data capture: money moves between the accounts of a shop.
+"""Writer for the guide to change data capture: it moves money between the accounts of a shop.
 
 ``writer.py`` creates the tables ``accounts`` and ``transfers`` if they are missing, and writes until Ctrl-C or for
-``--seconds``, with several connections. Money is neither made nor lost: all balances add up to zero after each
-transaction. Host, port and password come from PGPORT and PGPASSWORD.
+``--seconds``, with several connections. No money is created or lost: all balances add up to zero after each
+transaction. Port and password come from PGPORT and PGPASSWORD.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def write(number: int, counts: list[int], over: threading.Event) -> None:
 
 
 def act(connection: "psycopg.Connection[Any]", rng: random.Random) -> None:
-    """One transaction."""
+    """Run one transaction."""
     giver, taker = sorted(rng.sample(range(1, ACCOUNTS + 1), 2))
     amount = rng.randrange(1, 10_000) / 100
     change = "UPDATE accounts SET balance = balance + %s, changed = now() WHERE id = %s"

@@ -1,4 +1,4 @@
-"""Credentials from a JSON file that something else keeps fresh, such as a Vault agent beside the engine.
+"""Credentials from a JSON file that another process keeps up to date, such as a Vault agent.
 
 ::
 

@@ -1,8 +1,8 @@
-"""The demo on a cluster: two masters and two workers of this machine, whose leader is killed in the middle.
+"""The demo on a cluster: two masters and two workers on this machine; the leader is killed during the job.
 
-The nodes are processes on ports of loopback, each with a mark in its environment, by which all that a node has started
-is found and killed at once, as a loss of power would. What it leaves is compared by ``verify.py``, row by row. It uses
-the commands that users have, and nothing of the engine's code. Usage: ``python examples/demo/cluster.py``.
+Each node listens on a loopback port and has a mark in its environment. All processes that it has started are found by
+this mark and killed at once, as in a power failure. ``verify.py`` then compares the output row by row. The demo uses
+only the commands available to users, not the engine's code. Usage: ``python examples/demo/cluster.py``.
 """
 
 import os
@@ -70,9 +70,9 @@ def main() -> int:
 
 
 def run(command: str, *arguments: str, node: int = 0, needed: bool = False) -> str:
-    """Run a command of the engine, and return what it prints; all that it starts carries the mark of the node.
+    """Run a command of the engine, and return its output; all processes that it starts have the node's mark.
 
-    A command that starts a node, or is needed, ends the demo if it fails; others are tried again.
+    If the command starts a node or is ``needed``, a failure ends the demo; the caller retries other commands.
     """
     environment = {**os.environ, "SEATUNNEL_HOME": str(FOLDER.absolute()), NODE: str(node)}
     done = subprocess.run(
@@ -89,7 +89,7 @@ def members_of() -> str:
 
 
 def submit() -> None:
-    """Submit the demo's job, and leave it to the cluster."""
+    """Submit the demo's job, and do not wait for its end."""
     command = ["-m", "cluster", "-c", "examples/demo/flights.conf", "--set-job-id", JOB, "--async"]
     for name in ("tables", "parquet"):  # each worker has its own working folder
         command += ["-i", f"{name}={Path('demo-output', name).absolute()}"]
@@ -97,7 +97,7 @@ def submit() -> None:
 
 
 def leader_after_rows() -> int:
-    """Return the port of the leader once the job has committed rows; 0 before."""
+    """Return the port of the leader once the job has committed rows; until then, return 0."""
     if outcome := ended():
         sys.exit(f"The job has ended before its leader was killed:\n{outcome}")
     metrics = run("seatunnel", "-m", "cluster", "--metrics", JOB)
@@ -108,13 +108,13 @@ def leader_after_rows() -> int:
 
 
 def leader() -> int:
-    """Return the port of the node that leads; 0 while none does."""
+    """Return the port of the leader; 0 if there is none."""
     found = re.search(r"127\.0\.0\.1:(\d+) +ACTIVE MASTER", members_of())
     return 0 if found is None else int(found[1])
 
 
 def ended() -> str:
-    """Return what the cluster says of the job, once it has ended."""
+    """Return the job's status from the cluster once the job has ended; until then, an empty string."""
     told = run("seatunnel", "-m", "cluster", "-j", JOB)
     return told if re.search("FINISHED|FAILED|CANCELED", told) else ""
 
@@ -126,7 +126,7 @@ def kill_all() -> None:
 
 
 def kill(port: int) -> None:
-    """Kill everything that a node has started."""
+    """Kill all processes that a node has started."""
     mark = f"{NODE}={port}\0".encode()
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -137,7 +137,7 @@ def kill(port: int) -> None:
 
 
 def until(what: str, found: Callable[[], Value]) -> Value:
-    """Return the first true value."""
+    """Call ``found`` until it returns a true value, and return this value; exit after a timeout."""
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         if value := found():

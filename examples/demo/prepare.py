@@ -13,10 +13,10 @@ TABLES = ("airlines", "airports", "planes", "weather", "flights")
 
 
 def prepare(folder: Path) -> None:
-    """Write ``<table>.csv`` for each table, unless they are there already.
+    """Write ``<table>.csv`` for each table without such a file.
 
     Raises:
-        SystemExit: the package is not installed.
+        SystemExit: The package is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for table in TABLES:

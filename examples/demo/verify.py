@@ -1,8 +1,8 @@
 """Compare the demo's Parquet files with its CSV files, row by row as multisets, without the engine's code.
 
-The CSV side is read with Python's own csv module, the Parquet side with pyarrow; missing, duplicated and
-changed rows are shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``. A Python without
-pyarrow runs the one of ``make demo`` instead.
+The CSV side is read with Python's own csv module, the Parquet side with pyarrow; missing, duplicated and changed rows
+are shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``. If Python lacks pyarrow, the Python
+of ``make demo`` is used instead.
 """
 
 import csv
@@ -28,7 +28,7 @@ NULL = "NA"
 
 
 def main(tables: Path, parquet: Path) -> int:
-    """0 when every table holds exactly the rows of its CSV file."""
+    """Return 0 if every table contains exactly the rows of its CSV file, otherwise 1."""
     wrong = [table for table, rows in ROWS.items() if not _equal(table, rows, tables, parquet)]
     left = sorted(str(path) for path in parquet.rglob("*") if path.is_file() and ".seatunnel" in path.parts)
     for path in left:
@@ -79,7 +79,7 @@ def _converter(kind: pa.DataType) -> Callable[[str], Any]:
 
 def _moments() -> "dict[str, datetime]":
     class Moments(dict[str, datetime]):
-        """Each text is parsed once: 336,776 flights have fewer than 7,000 hours."""
+        """Timestamps by text, each parsed once: 336,776 flights have fewer than 7,000 different hours."""
 
         def __missing__(self, text: str) -> datetime:
             self[text] = datetime.fromisoformat(text)

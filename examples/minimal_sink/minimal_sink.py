@@ -12,7 +12,7 @@ PATH = Option("path", STRING, required=True, doc="A folder that driver and tasks
 
 
 class JsonLines(Sink):
-    """Files of one JSON object per row, one file for each work unit."""
+    """Files with one JSON object per row, one file per work unit."""
 
     identifier, declared, example = "JsonLines", (PATH,), 'path = "/data/out"'
 

@@ -14,7 +14,7 @@ ROWS = 10_000
 
 
 class LogLines(Source):
-    """The lines of log files, with file and number. One file is one split."""
+    """Lines of log files, with file name and line number. Each file is one split."""
 
     identifier = "LogLines"
     declared = (PATH,)

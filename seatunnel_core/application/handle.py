@@ -44,7 +44,7 @@ class JobHandle:
         return self._run.job_id
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
-        """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
+        """Wait up to ``timeout`` seconds for the job to end; return its report, or ``None`` if it is still running."""
         return self._run.wait(timeout)
 
     def result(self, *, progress: bool = False) -> JobReport:
@@ -106,7 +106,8 @@ class JobHandle:
     def reread_table(self, table: str, *, timeout: float | None = None) -> None:
         """Read a captured table again while the job runs, for example because the target lost rows.
 
-        Return once a checkpoint contains the request. From then on it survives restarts; ``metrics`` has the progress.
+        Return once a checkpoint contains the request. From then on it survives restarts; ``metrics`` shows the
+        progress.
 
         Args:
             table: Name of the table, such as ``shop.public.orders``.
@@ -114,7 +115,7 @@ class JobHandle:
 
         Raises:
             UsageError: The job is not running, the table is unknown or is being read again already, or its source
-                cannot do that.
+                does not support this.
             TimeoutError: No checkpoint was completed in time; the table may still be read again.
         """
         self._run.reread_table(table, timeout)

@@ -38,7 +38,7 @@ Options = Mapping[str, Any]
 
 
 class Job:
-    """A job under construction. Each call of ``run`` or ``submit`` starts a new job with its own ID."""
+    """A job under construction. Each call to ``run`` or ``submit`` starts a new job with its own ID."""
 
     def __init__(self, name: str, env: Options | None = None) -> None:
         """Create an empty job; ``env`` is the ``env`` block of a job file, including ``spark.*``."""
@@ -60,7 +60,7 @@ class Job:
 
         Args:
             identifier: The plugin's name in job files, for example ``"LocalFile"``, or a function with ``@st.source``.
-            options: Options by name, for names that are not Python identifiers, such as ``{"row.num": 10}``.
+            options: Options whose names are not Python identifiers, such as ``{"row.num": 10}``.
             name: The node's name in messages and checkpoints; generated if empty. Name the nodes of a job that will be
                 restored after nodes were added or removed.
             **more: Further options.
@@ -82,8 +82,8 @@ class Job:
     def from_arrow(self, data: Any, *, name: str = "", **more: Any) -> "Rows":
         """Add an object with the Arrow PyCapsule interface as a source, and return its rows.
 
-        Such objects are DataFrames of pandas or Polars, relations of DuckDB, and tables of pyarrow. The rows are copied
-        immediately; a stream is read to its end.
+        Examples are pandas and Polars DataFrames, DuckDB relations and PyArrow tables. The rows are copied immediately;
+        a stream is read to its end.
 
         Args:
             data: The object.
@@ -269,7 +269,8 @@ class Rows:
     ) -> "Rows":
         """Add a transform of these rows and return its output.
 
-        The arguments are those of ``Job.source``; the identifier may also be a function with ``@st.transform``.
+        The arguments are those of ``Job.source``; the identifier may also be a function decorated with
+        ``@st.transform``.
         """
         if isinstance(identifier, RowFunction):
             free = "" if identifier.name in self.job._names else identifier.name

@@ -1,7 +1,7 @@
 """Progress of a job in a notebook: one output below the cell, updated in place through IPython's display handle.
 
-Jupyter, JupyterLab, VS Code and nbconvert support it without a widget. Only the thread that runs the cell updates it,
-because output of another thread may appear below another cell.
+Jupyter, JupyterLab, VS Code and nbconvert support this without a widget. Only the thread that runs the cell updates it,
+because output from another thread may appear below another cell.
 """
 
 import sys

@@ -53,7 +53,7 @@ class ListPublished(Command):
 
 @frozen(kw_only=True)
 class StoreCheckpoint(Command):
-    """Store a checkpoint, then check that the epoch is the newest (R5). Answer: ``CheckpointStored``, ``FenceLost``."""
+    """Store a checkpoint, then check that the epoch is newest (R5). Answer: ``CheckpointStored`` or ``FenceLost``."""
 
     state: PipelineState
     """Encoded checkpoint."""
@@ -64,7 +64,7 @@ class StoreCheckpoint(Command):
 
 @frozen(kw_only=True)
 class SetTimer(Command):
-    """Deliver ``TimerFired(key)`` at ``at_ms`` on the events' clock, and replace a timer with the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms`` on the events' clock, replacing any timer with the same key."""
 
     key: str
     at_ms: int
@@ -90,7 +90,7 @@ class PrepareSinks(Command):
     """Names of the sinks with a save mode that has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """Newest epoch in which a sink prepared its target, keyed by sink name. Sinks with an unknown epoch are missing."""
+    """Newest epoch in which a sink prepared its target, keyed by sink name. Sinks with an unknown epoch are omitted."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
     """Tables to which a sink has published rows, with their identities, keyed by sink name."""
@@ -122,7 +122,7 @@ class Poll(Command):
     """Cursor of the source, as JSON values; empty for the first poll."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
-    """Facts that readers reported and the cursor does not contain yet (R17). The cursor of ``Found`` contains them."""
+    """Facts reported by readers that the cursor does not contain yet (R17). The cursor in ``Found`` contains them."""
 
     next_index: int
     """Index for the first split that the poll finds."""
@@ -200,7 +200,7 @@ class Outcome(enum.Enum):
 
 @frozen(kw_only=True)
 class EndPipeline(Command):
-    """End the pipeline in this process. This is the last command: later events change nothing."""
+    """End the pipeline in this process. This is the last command: later events have no effect."""
 
     outcome: Outcome
     failure: Failure | None = None
@@ -290,12 +290,12 @@ class CheckpointAborted(Command):
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """Reason for display. For an expired checkpoint: each vertex without acknowledgement, with its current activity."""
+    """Reason for display; for an expired checkpoint, each vertex that has not acknowledged and its current activity."""
 
 
 @frozen(kw_only=True)
 class SavepointCompleted(Command):
-    """Notice that a savepoint is durable; it refers to no staged output."""
+    """Notice that a savepoint is durable; it does not refer to staged output."""
 
     name: str
     ref: CheckpointRef

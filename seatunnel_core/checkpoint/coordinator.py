@@ -49,11 +49,11 @@ from seatunnel_storage_api.state import CheckpointType
 class Coordinator:
     """Coordinator of the checkpoints of one pipeline.
 
-    A checkpoint is a distributed snapshot of Chandy and Lamport. The coordinator injects a barrier (their marker) at
-    every source. Each vertex that receives the barrier records its state, reports it with ``Acknowledge`` and forwards
-    the barrier on every channel. The state of a channel consists of the units in flight in a task: running, waiting or
-    held back for order (R2). After the last acknowledgement, the states are stored as a checkpoint. When it is durable
-    and no newer epoch exists (R5), the sinks may publish its output (R1).
+    A checkpoint is a distributed snapshot as defined by Chandy and Lamport. The coordinator injects a barrier (their
+    marker) at every source. Each vertex that receives the barrier records its state, reports it with ``Acknowledge``
+    and forwards the barrier on every channel. The state of a channel consists of the units in flight in a task:
+    running, waiting or held back for order (R2). After the last acknowledgement, the states are stored as a checkpoint.
+    When it is durable and no newer epoch exists (R5), the sinks may publish its output (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
     Transactions on Computer Systems 3(1), 1985.
@@ -335,7 +335,7 @@ class Coordinator:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop after a final checkpoint, within a bounded time and even without a checkpoint interval.
+        """Stop after a final checkpoint, within a bounded time, even if no checkpoint interval is set.
 
         A pipeline that is not running yet ends at once. A pipeline with a pending final checkpoint finishes instead.
         """

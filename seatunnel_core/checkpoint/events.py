@@ -168,7 +168,7 @@ class CommitSucceeded(Event):
 
 @frozen(kw_only=True)
 class CommitFailed(Event):
-    """A commit failed after publishing ``committed``. The other committables may also be published."""
+    """A commit failed after publishing ``committed``. The other committables may also have been published."""
 
     sink: str
     committed: tuple[str, ...]
@@ -198,7 +198,7 @@ class Retracted(Event):
 
 @frozen(kw_only=True)
 class ConnectorFailed(Event):
-    """A call to a connector in the driver failed permanently, for example to prepare, enumerate, complete or sweep."""
+    """A connector call in the driver, such as prepare, enumerate, complete or sweep, failed permanently."""
 
     failure: Failure
 

@@ -8,24 +8,24 @@ from seatunnel_core.checkpoint.vertices.messages import Pressure
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 PATIENCE = 3
-"""Number of intervals without a completed checkpoint after which the pipeline is degraded."""
+"""Number of intervals without a completed checkpoint after which the pipeline counts as degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""Minimum interval for detecting overdue checkpoints, because a busy storage may need several tenths of a second."""
+"""Minimum interval for detecting overdue checkpoints, because busy storage may take several tenths of a second."""
 
 
 class Health:
     """Health of a pipeline: degraded while a sink is full (R1) or no checkpoint has completed for three intervals."""
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
-        """Create the health of a pipeline; ``under_way`` describes the oldest pending checkpoint, if any."""
+        """Create the health state of a pipeline; ``under_way`` describes the oldest pending checkpoint, if any."""
         self.degraded = ""
-        """Description of the reasons; empty while the pipeline is healthy."""
+        """Reasons why the pipeline is degraded; empty while it is healthy."""
 
         self._wiring = wiring
         self._under_way = under_way
         self._interval_ms = 0
-        """Interval in which a checkpoint is expected; 0 for none."""
+        """Interval in which a checkpoint is expected; 0 if none is expected."""
 
         if policy.interval_ms is not None:
             self._interval_ms = max(policy.interval_ms, policy.min_pause_ms, SHORTEST_INTERVAL_MS)
@@ -62,7 +62,7 @@ class Health:
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Record the storage's error for a checkpoint that the timeout had already aborted."""
+        """Record the storage error of a checkpoint that had already timed out."""
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:

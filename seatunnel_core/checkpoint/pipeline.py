@@ -40,10 +40,10 @@ Vertex = TypeVar("Vertex", SourceVertex, TaskVertex, SinkVertex)
 
 
 class PipelineProtocol:
-    """Coordinator, vertices and channels of one pipeline, connected.
+    """Connected coordinator, vertices and channels of one pipeline.
 
-    An object serves one start; a restart creates a new one with a larger ``epoch_minimum``. It is not thread-safe, and
-    the same events always produce the same commands.
+    Each instance serves one start; a restart creates a new one with a larger ``epoch_minimum``. It is not thread-safe,
+    and the same events always produce the same commands.
     """
 
     def __init__(

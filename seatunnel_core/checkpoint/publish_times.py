@@ -10,7 +10,7 @@ class PublishTimes:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._open: dict[int, tuple[int, set[str]]] = {}
-        """Completion time and sinks with unpublished output, keyed by checkpoint."""
+        """Completion time and sinks with unpublished output, keyed by checkpoint ID."""
 
     def completed(self, checkpoint_id: int) -> None:
         """Record the completion of a checkpoint."""

@@ -29,7 +29,7 @@ class Savepoints:
     """Savepoints of one pipeline, from request to completion or failure."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
-        """Create the savepoints of a pipeline; ``over`` is called whenever one is stored or has failed."""
+        """Create the savepoint tracker of a pipeline; ``over`` is called whenever a savepoint is stored or fails."""
         self._context = context
         self._timeout_ms = timeout_ms
         self._over = over

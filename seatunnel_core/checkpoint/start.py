@@ -126,7 +126,7 @@ class Start:
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _recognise(self) -> None:
-        """Query the targets for published output if the checkpoint must contain it; else store the restore point."""
+        """Query the targets' published output if the checkpoint must contain it; otherwise store the restore point."""
         if not must_list_published(self._remaining, self._restored, is_final=self._context.base_is_final):
             self._store_restore_point()
             return
@@ -200,9 +200,9 @@ class Start:
     def base_committed(self) -> None:
         """Sweep the staged output of older epochs, except output that the restored state refers to (R9).
 
-        A start before the next checkpoint would commit that output again. Output of older live checkpoints is already
-        committed; the runtime keeps it for sinks that expire their commit records. A finished pipeline completes again,
-        unless it rolls back.
+        Another start before the next checkpoint would commit that output again. Output of older live checkpoints is
+        already committed; the runtime keeps it for sinks that expire their commit records. A finished pipeline
+        completes again, unless it rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()

@@ -34,7 +34,7 @@ class Phase(enum.Enum):
     """The restore point is being stored, and the storage is checked for newer epochs (R4d, R4e)."""
 
     PREPARING = "preparing"
-    """Sinks are being prepared, and save modes applied."""
+    """Sinks are being prepared and save modes applied."""
 
     COMMITTING_BASE = "committing-base"
     """Uncommitted output of the restored checkpoint is being published."""
@@ -202,7 +202,7 @@ _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): r
 NEXT: Mapping[Phase, frozenset[Phase]] = {
     phase: frozenset(to for row in TRANSITIONS if row.phase is phase for to in row.to) for phase in Phase
 }
-"""Phases that the events of each phase may lead to."""
+"""Phases that may follow each phase."""
 
 
 def require_legal(phase: Phase, event: Event) -> None:

@@ -134,7 +134,7 @@ class AskedCheckpoints:
 
 
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
-    """Return the requests for which the user agreed to restore an older checkpoint than the latest.
+    """Return the requests for which the user agreed to restore a checkpoint older than the latest.
 
     The other requests were for the checkpoint that was the latest at that time. A newer one may exist now.
     """

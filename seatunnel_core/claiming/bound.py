@@ -30,7 +30,7 @@ class Bound:
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return the earlier options of each sink that has changed: their first epoch, and how they differ."""
+        """Return the first epoch of each changed sink's earlier options, and how these differ from the current ones."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
@@ -80,7 +80,7 @@ class Bound:
 
 
 def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
-    """Return the change of the staging folder, for manifests of older versions, which recorded no other option."""
+    """Return the change of the staging folder, for manifests of older versions, which did not record other options."""
     now = sink.sink.target_folder
     if seat is None or not seat.targets or now in (None, seat.targets[-1]):
         return []

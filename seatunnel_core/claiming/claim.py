@@ -51,7 +51,7 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write the first manifest of a job, with epochs above those of a deleted job; raise UsageError if it exists."""
+    """Write a job's first manifest, with epochs above those of a deleted job; raise UsageError if the job exists."""
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
     job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
@@ -110,7 +110,8 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has already claimed one.
 
-    The storage checks and claims in one operation. Otherwise, a larger epoch of this process could stop the later one.
+    The storage checks and claims in one operation. Otherwise, a larger epoch of this process could stop the later
+    process.
 
     Raises:
         StaleEpochError: Another process runs the job.

@@ -1,8 +1,8 @@
 """Start a new job from a savepoint of another job.
 
 If the old job stopped with the savepoint, the new job continues its work, and the old one can never start again. If the
-old job continued, both would publish the rows after the savepoint. This is rejected, unless the targets differ or the
-user accepts it.
+old job continued, both jobs would publish the rows after the savepoint. This is rejected, unless the targets differ or
+the user accepts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -46,7 +46,7 @@ class ForeignSavepoint:
 
     savepoint: SavepointName
     storage: str | None = None
-    """Engine file, folder or exported archive with the savepoint; ``None`` for the storage of the new job."""
+    """Engine file, folder or exported archive that contains the savepoint; ``None`` for the storage of the new job."""
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
@@ -85,7 +85,7 @@ def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterato
 
 
 def _opened(reference: StorageReference) -> CheckpointStorage:
-    """Open the storage with the savepoint, writable if possible, to mark the old job as moved."""
+    """Open the storage that contains the savepoint, if possible for writing, to mark the old job as moved."""
     if (reference.storage or "").endswith(ENDING):
         return reference.open()
     try:

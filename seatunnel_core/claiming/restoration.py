@@ -89,7 +89,7 @@ class _Restoring:
         """Pipelines for which all output in the restored checkpoint is published."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """Sinks that have applied their save modes, keyed by pipeline. The base may mark them as pending."""
+        """Sinks that have applied their save modes, keyed by pipeline. The checkpoint may mark them as pending."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
@@ -259,7 +259,7 @@ class _Restoring:
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
-        """Reject dropping a pipeline with staged output that is unpublished, because it would be lost."""
+        """Reject dropping a pipeline that has staged but unpublished output, because that output would be lost."""
         given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
         for number in sorted(given_up):
             latest = self._latest(number)

@@ -1,4 +1,4 @@
-"""Arguments of the command line. Unsupported arguments of SeaTunnel's own command are rejected with an alternative."""
+"""Arguments of the command line. For unsupported arguments of SeaTunnel's own command, an alternative is suggested."""
 
 import argparse
 import difflib
@@ -79,7 +79,7 @@ class RunArguments(Command):
     master: str | None = option(
         *("-m", "--master"), metavar="WHERE", type=_master, aliases={"-e --deploy-mode": "the same as --master"},
         help="local (all cores), local[N], spark://HOST:PORT; or cluster, which takes other options")  # fmt: skip
-    """Spark master; ``None`` for ``spark.master`` in the job's ``env``."""
+    """Spark master; ``None`` to use ``spark.master`` from the job's ``env``."""
 
     background: bool = switch("--async", exclusive="ending", help="run the job in a background process")
     close_job: bool = switch(

@@ -17,7 +17,8 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 def run_in_background(arguments: RunArguments) -> int:
     """Start the job in a separate process, and return as soon as the job can be resumed by its ID.
 
-    The job writes its output to a file. If it ends before it has started, print that file and return its exit code.
+    The job writes its output to a file. If the process ends before the job has started, print that file and return its
+    exit code.
     """
     request = read_job(arguments)
     begun_before = begun_before_this(arguments, request)

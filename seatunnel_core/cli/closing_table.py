@@ -13,7 +13,7 @@ MOST_TABLES = 20
 """Maximum number of tables that are listed per pipeline, largest first."""
 
 SHORTEST_NAME = 12
-"""Minimum width of the column of pipeline names, even on narrow terminals."""
+"""Minimum width of the pipeline name column, even on narrow terminals."""
 
 FENCED = "fenced"
 """Phase of a pipeline that another process took over."""

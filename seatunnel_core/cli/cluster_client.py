@@ -44,7 +44,7 @@ EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE":
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """Addresses of a cluster, and the folder for files of the client."""
+    """Addresses of a cluster, and the folder for the client's files."""
 
     cluster: str
     members: tuple[str, ...]
@@ -100,7 +100,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
 
 
 def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
-    """Return the cluster in ``hazelcast-client.yaml`` or ``hazelcast.yaml``; by default one on this machine."""
+    """Return the cluster configured in ``hazelcast-client.yaml`` or ``hazelcast.yaml``; by default this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
     name = "seatunnel"
@@ -203,7 +203,7 @@ def _variables(
     The environments of the nodes differ. Secrets are not sent, because the cluster stores submitted jobs.
 
     Raises:
-        ConfigError: A variable of ``-i`` is used as a secret.
+        ConfigError: A variable set with ``-i`` is used as a secret.
     """
     problems = Problems()
     refuse_secrets(text, name, given, problems)

@@ -64,7 +64,7 @@ def add_options(parser: argparse._ActionsContainer, command: type[Any], only: Co
 
 
 def read_options(command: type[C], values: argparse.Namespace, **more: Any) -> C:
-    """Return an instance of the class with the parsed options; options that the parser lacks have their defaults."""
+    """Return an instance of the class with the parsed options; options that the parser lacks get their defaults."""
     given = {name: getattr(values, name) for name in _declared(command) if hasattr(values, name)}
     return command(**given, **more)
 

@@ -30,7 +30,7 @@ class Request:
 
 
 def read_job(arguments: RunArguments) -> Request:
-    """Read the job file and the engine file; raise ``UsageError`` that lists every problem."""
+    """Read the job file and the engine file; raise a ``UsageError`` that lists every problem."""
     secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
     findings = Findings(ConfigError)
     with findings.part():
@@ -45,7 +45,7 @@ def read_job(arguments: RunArguments) -> Request:
 
 @contextlib.contextmanager
 def warnings_first(request: Request) -> Iterator[None]:
-    """Print the warnings of the job before an error of the body, because a misspelt key may be the cause."""
+    """Print the warnings of the job before an error in the context, because a misspelt key may be the cause."""
     try:
         yield
     except (SeaTunnelError, CheckpointStorageError):

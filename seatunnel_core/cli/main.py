@@ -34,8 +34,8 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _GARBAGE = (20_000, 20, 20)
 """Thresholds of Python's garbage collector: new objects before a collection, and ratios for older generations. A job
-with 1,000 pipelines creates two million long-lived objects, and with the default thresholds, collections took 1 s of
-its 10 s."""
+with 1,000 pipelines creates two million long-lived objects, and with the default thresholds, garbage collection took 1
+s of its 10 s run time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import select
 import sys
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-"""Error numbers that report a full disk."""
+"""``errno`` values that indicate a full disk."""
 
 
 def reader_left() -> bool:

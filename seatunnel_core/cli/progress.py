@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINES_OF_THEIR_OWN = 10
-"""Maximum number of pipelines with one plain line each; for more pipelines, one line summarizes them."""
+"""Maximum number of pipelines that are shown on one plain line each; for more pipelines, one line summarizes them."""
 
 
 class Display(Protocol):
@@ -37,7 +37,7 @@ class Display(Protocol):
         """Show the latest state. Called several times per second."""
 
     def say(self, text: str) -> None:
-        """Show a message, such as a start, a stop or a failure, in addition to the progress."""
+        """Show a message in addition to the progress, for example about a start, a stop or a failure."""
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
         """Show the result of the job and the command that resumes it."""
@@ -144,7 +144,7 @@ class JobProgressLine:
     """Progress of a job in a cluster, from responses to ``job-info``.
 
     Args:
-        show: Function that replaces the displayed line or pipelines by new ones; ``None`` if there is no terminal.
+        show: Function that replaces the displayed line or pipelines with new ones; ``None`` if there is no terminal.
         write: Function that writes a permanent line.
         clock: Monotonic clock, in seconds.
     """

@@ -13,7 +13,7 @@ _OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
 
 
 def with_flags(message: str) -> str:
-    """Replace Python options in an engine message by command-line flags: ``retract=True`` becomes ``--retract``."""
+    """Replace Python options in an engine message with command-line flags: ``retract=True`` becomes ``--retract``."""
     for option in _OPTIONS:
         message = message.replace(f"{option}=True", _flag(option))
     return message.replace("stopped with a savepoint", "stopped with a savepoint (seatunnel -s)")

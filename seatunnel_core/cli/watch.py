@@ -36,8 +36,8 @@ class RunningJob(Protocol):
 class Interrupts:
     """Counter of interrupts by Ctrl-C (SIGINT) and SIGTERM.
 
-    Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. None is
-    expected while a job starts, two while it runs, and one more after it has ended.
+    Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. No interrupts
+    are expected while a job starts, two while it runs, and one more after it has ended.
     """
 
     def __init__(self, *, last: bool = False) -> None:
@@ -75,8 +75,8 @@ class Interrupts:
 def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
-    With ``last``, both signals are ignored after the context, when the process exits: Python would otherwise terminate
-    with an exit code that contradicts the closing table.
+    If ``last`` is True, both signals are ignored after the context, when the process exits: Python would otherwise
+    terminate with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
     before = {number: signal.signal(number, interrupts) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -21,7 +21,7 @@ def is_whole(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def require_whole(response: "requests.Response", **_: Any) -> None:
-    """Raise ``requests.ConnectionError`` if the head of a response is truncated. A response hook of ``requests``."""
+    """Raise ``requests.ConnectionError`` if the head of a response is truncated; a response hook of ``requests``."""
     import requests  # boto3 needs the rest of this module, but does not install requests
 
     if not is_whole(response.status_code, response.headers):

@@ -1,7 +1,7 @@
 """Kerberos authentication for WebHDFS with a principal and its keytab.
 
-Credentials are requested for each request, because only then does the Kerberos library (MIT's, through ``gssapi``)
-replace a ticket that has passed half of its lifetime. Tickets are kept in memory: no environment variable is set, no
+Credentials are acquired anew for each HTTP request, because the Kerberos library (MIT's, through ``gssapi``) then
+replaces a ticket that has passed half of its lifetime. Tickets are kept in memory: no environment variable is set, no
 file is written, and two storages in a process may use different principals.
 """
 

@@ -1,4 +1,4 @@
-"""Keys of Hadoop's clients that are supported. Importing this module loads no client library."""
+"""Supported keys of Hadoop's clients. Importing this module does not load client libraries."""
 
 DEFAULT_FS = "fs.defaultFS"
 

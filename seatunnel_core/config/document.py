@@ -16,10 +16,10 @@ class Position:
     """Path as given by the user; empty for a job built in Python."""
 
     line: int = 0
-    """Line, from 1; 0 for the file as a whole."""
+    """Line number, starting at 1; 0 for the file as a whole."""
 
     column: int = 0
-    """Column, from 1, in characters."""
+    """Column number in characters, starting at 1."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

@@ -144,7 +144,7 @@ def load_engine(
 
 
 def idle_client_options(folder: Path) -> str:
-    """Return a warning if a folder contains ``jvm_client_options``, which only SeaTunnel reads; empty otherwise."""
+    """Return a warning if a folder contains ``jvm_client_options``, which only SeaTunnel reads; otherwise ``""``."""
     path = folder / "jvm_client_options"
     lines = [line.strip() for line in read_text(path).splitlines()] if path.is_file() else []
     if not any(line and not line.startswith("#") for line in lines):
@@ -174,7 +174,7 @@ def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: P
 def read_engine(
     tree: Block, path: Path | None, problems: Problems, declared: tuple[Option[Any], ...] = ENGINE
 ) -> EngineConfig:
-    """Return the engine configuration in a tree."""
+    """Return the engine configuration that a tree describes."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
@@ -217,7 +217,7 @@ def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> Storag
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
-    """Return the storage in a ``storage`` block. Missing keys are taken from ``base``, or from the defaults."""
+    """Return the storage configured in a ``storage`` block. Missing keys are taken from ``base`` or the defaults."""
     options = validate(block, STORAGE, BlockRules(what="checkpoint.storage"), problems).options
     config = options[PLUGIN_CONFIG] or {}
     kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type

@@ -171,4 +171,4 @@ _BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED, EVENT_URL, EVENT_HEADERS)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )
-"""The same keys with the meaning that they have on cluster nodes."""
+"""The keys in ``ENGINE``, with the meaning that they have on cluster nodes."""

@@ -162,7 +162,7 @@ _MASTER = re.compile(
     r"local|local\[(\*|0*[1-9]\d*)(\s*,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
     r"|spark://.+|k8s://.+|yarn"
 )
-"""Pattern of valid masters. Spark itself checks the master only after the job has been claimed."""
+"""Pattern of valid Spark masters. Spark itself checks the master only after the job has been claimed."""
 
 
 def refuse_master(written: Value | None, problems: Problems) -> None:
@@ -173,7 +173,7 @@ def refuse_master(written: Value | None, problems: Problems) -> None:
 
 
 def no_master(text: str) -> str:
-    """Return the reason why a string is not a valid master, with an alternative."""
+    """Return the reason why a string is not a valid Spark master, and a suggested alternative."""
     if text.startswith("sc://"):
         return (
             "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel jobs and "

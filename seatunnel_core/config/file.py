@@ -37,7 +37,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """Return a hint to a file with a similar name, or to the folder that was searched."""
+    """Return a hint that names a similar file, or the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"
@@ -57,8 +57,8 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
     """Read, parse and resolve a file; raise ``ConfigError`` if this fails.
 
-    The file extension determines the format: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL,
-    everything else is HOCON.
+    The file extension determines the format: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, and
+    any other file is HOCON.
     """
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 
@@ -66,7 +66,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 def parse(
     text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None, like: str = ""
 ) -> Block:
-    """Parse and resolve a string like ``load``; the extension of ``like`` (default: ``name``) determines the format."""
+    """Parse and resolve a string; as in ``load``, the extension of ``like`` (or of ``name``) determines the format."""
     ending = Path(like or name).suffix.lower()
     problems.budget = Budget(SUBMITTED if variables.of_node else LOCAL)
     problems.budget.text(text, Position(name, 1, 1))

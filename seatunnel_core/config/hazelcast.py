@@ -215,7 +215,7 @@ _RULES = BlockRules(
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
-    """Return the cluster in a ``hazelcast`` block."""
+    """Return the cluster described by a ``hazelcast`` block."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
     options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
@@ -238,7 +238,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
 
 
 def read_client(block: Block, problems: Problems) -> ClientConfig:
-    """Return the cluster in a ``hazelcast-client`` block."""
+    """Return the cluster described by a ``hazelcast-client`` block."""
     options = validate(block, CLIENT_OPTIONS, BlockRules(what=CLIENT, unknown=Unknown.LENIENT), problems).options
     return ClientConfig(
         cluster_name=options[NAME], members=options[CLUSTER_MEMBERS], properties=options[PROPERTIES] or {}
@@ -256,7 +256,7 @@ def note_cluster(entry: Entry, problems: Problems) -> None:
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Return the cluster in a file, or ``None`` if the file has no cluster block."""
+    """Return the cluster described in a file, or ``None`` if the file has no cluster block."""
     entries = [entry for entry in load(path, Variables(by_argument=False), problems) if entry.key in (CLUSTER, CLIENT)]
     return _read(entries[0], problems) if entries else None
 

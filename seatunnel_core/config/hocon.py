@@ -1,7 +1,8 @@
 """Parser for HOCON according to Lightbend's specification; JSON is a subset.
 
 Existing libraries merge repeated plugins in ``source``, ``transform`` and ``sink``, which must remain separate entries
-in order, and provide no positions for messages. This parser takes linear time; ``substitution.py`` resolves references.
+in order, and do not provide positions for messages. This parser runs in linear time; ``substitution.py`` resolves
+references.
 
 Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """

@@ -20,7 +20,7 @@ class TokenReader:
         """Index of the next token."""
 
     def path(self, *, stop: str) -> list[tuple[str, int]]:
-        """Read a dotted key. Unquoted parts are split at dots, quoted parts are not; inner spaces belong to the key."""
+        """Read a dotted key. Only unquoted parts are split at dots; inner spaces belong to the key."""
         self.skip()
         start = self.tokens[self.at][2]
         elements: list[tuple[str, int]] = []

@@ -1,7 +1,7 @@
 """JSON Schemas for the values of option types, for editors.
 
-They are as lenient as the parsers: numbers and booleans may be strings, keywords are not case-sensitive, and any string
-may contain variables, ``${name}``.
+They are as lenient as the parsers: numbers and booleans may be strings, keywords are case-insensitive, and any string
+may contain variables such as ``${name}``.
 """
 
 import re

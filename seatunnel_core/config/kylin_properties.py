@@ -1,7 +1,7 @@
 """``kylin.properties``: keys of Apache Kylin for clusters, each with an equivalent option of a node.
 
 The file is read from ``$KYLIN_HOME/conf``, or else from the folder of ``seatunnel.yaml``. Values in
-``kylin.properties.override`` of the same folder take precedence.
+``kylin.properties.override`` in the same folder take precedence.
 """
 
 import re
@@ -41,7 +41,7 @@ KYLIN: tuple[Option[Any], ...] = tuple(
     evolve(option, key=key, doc=f"The same as `{option.key}` in `seatunnel.yaml`, which takes precedence.")
     for key, option in _SAME.items()
 )
-"""Supported keys."""
+"""Supported keys of ``kylin.properties``."""
 
 _NOTED = (
     ("kylin.job.ssh-", "nodes do not log in to each other: they use HTTP requests signed with cluster.secret"),

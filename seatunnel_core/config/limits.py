@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """Remaining limits during the parsing of a document. Methods raise ``ConfigError`` if a limit is exceeded."""
+    """Remaining budget while a document is parsed. Methods raise ``ConfigError`` if a limit is exceeded."""
 
     limits: Limits = LOCAL
     _tokens: int = 0

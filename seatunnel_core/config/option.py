@@ -24,7 +24,7 @@ class OptionType(Generic[T]):
     """Conversion of a configuration value to a Python value."""
 
     name: str
-    """Name in messages and documentation: ``"integer"``, ``"one of FAIL, SKIP"``."""
+    """Name in messages and documentation, such as ``"integer"`` or ``"one of FAIL, SKIP"``."""
 
     parse: Callable[[Any], T]
     """Function that parses a value; raises ``ValueError`` with a sentence that describes the expected value."""
@@ -88,7 +88,7 @@ class Option(Generic[T]):
     """Reason why the option has no effect, which is logged as a warning if it is set; empty if it has an effect."""
 
     secret: bool = field(default=False, kw_only=True)
-    """True to never print, log or show the value in a ``repr``."""
+    """True if the value must never be printed, logged or shown in a ``repr``."""
 
     names_columns: bool = field(default=False, kw_only=True)
     """True if the sink replaces ``${…}`` in the value with column values, unless a variable with that name exists."""

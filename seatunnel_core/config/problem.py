@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError, UsageError
 
 
 class Severity(enum.Enum):
-    """Severity of a problem. Only errors reject the file."""
+    """Severity of a problem. Only errors cause the file to be rejected."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,12 +35,12 @@ class Problem:
 
 @define
 class Problems:
-    """Problems of one run, in the order in which they were found."""
+    """Problems found in one run, in order of discovery."""
 
     found: list[Problem] = field(factory=list)
 
     strict: bool = False
-    """True if ``lenient`` reports errors."""
+    """True if ``lenient`` reports problems as errors."""
 
     budget: Budget = field(factory=Budget, repr=False)
     """Remaining limits for the document that is being parsed."""
@@ -62,13 +62,13 @@ class Problems:
             self.found.append(problem)
 
     def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Report a warning once, because a job with a thousand tables would repeat it."""
+        """Report a warning only once, even if each of a thousand tables causes it."""
         if message not in self._said:
             self._said.add(message)
             self.warn(message, position, suggestion)
 
     def lenient(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Report a problem that existing files may have: as a warning, or as an error with ``--strict``."""
+        """Report a problem that existing files may have: a warning by default, an error with ``--strict``."""
         (self.error if self.strict else self.warn)(message, position, suggestion)
 
     @property

@@ -40,7 +40,7 @@ class Shade(ABC):
     """Options that the shade encrypts in addition to ``SENSITIVE`` and ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
-        """Receive ``shade.properties``; called once, before all other methods.
+        """Receive ``shade.properties``; called once, before any other method.
 
         Raises:
             ValueError: A property is missing or invalid; the message is shown.
@@ -61,7 +61,7 @@ class Shade(ABC):
 
 
 class Base64Shade(Shade):
-    """Base64 encoding, for existing files. It is no protection: anyone who can read the file can decode it."""
+    """Base64 encoding, for existing files. It provides no protection: anyone who can read the file can decode it."""
 
     identifier = "base64"
 
@@ -82,7 +82,7 @@ class Shading:
     def encrypted(self, block: Block, left: Callable[[str, Scalar, str], None]) -> Block:
         """Return a connector's block with its sensitive options encrypted.
 
-        ``left`` is called with key, value and reason for each option that is left unchanged.
+        ``left`` is called with the key, value and reason for each option that is left unchanged.
         """
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
@@ -99,7 +99,7 @@ class Shading:
     def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
         """Return a connector's block with its sensitive options decrypted, except variables without a value.
 
-        ``problem`` is called with key and value for each option that is not encrypted with this shade.
+        ``problem`` is called with the key and value of each option that is not encrypted with this shade.
         """
 
         def decrypt(key: str, scalar: Scalar) -> Scalar:

@@ -147,7 +147,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int, key: str) -> Value:
-        """Return a string, or the HOCON value in it. The option type converts numbers and booleans."""
+        """Return a string, or the HOCON value that it contains. The option type converts numbers and booleans."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))

@@ -101,7 +101,7 @@ class Statement:
 
     @property
     def offset(self) -> int:
-        """Offset of the next token, or of the last character after the last token."""
+        """Offset of the next token, or of the last character if no tokens are left."""
         return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
 
     @property

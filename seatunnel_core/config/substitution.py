@@ -28,11 +28,11 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
-"""Maximum depth of nesting and of chained substitutions together."""
+"""Maximum combined depth of nesting and chained substitutions."""
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys that contain validated options. A warning reports each value that is hidden there."""
+"""Top-level keys that contain validated options. A warning is reported for each hidden value in them."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
@@ -304,7 +304,7 @@ class _Resolver:
 
 
 def _is_reference(scalar: Scalar) -> bool:
-    """Return True if the string, as written in the file, begins a reference to a secret."""
+    """Return True if the string, as written in the file, is the start of a secret reference."""
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
@@ -312,7 +312,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
     """Return the values of a key that no later value hides.
 
     A string or a list hides earlier strings and lists, but not nested keys (see ``document.OWN``). Blocks that refer to
-    keys of the file are hidden, too, because they may lead back to the key itself.
+    keys of the file are also hidden, because they may refer back to the key itself.
     """
     kept: list[Node] = []
     hides = False
@@ -326,7 +326,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
 
 
 def _leads_to(node: Node, root: Object) -> bool:
-    """Return True if a value contains a substitution with the path of a key in the file."""
+    """Return True if a value contains a substitution that refers to a key in the file."""
     if isinstance(node, Object):
         return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

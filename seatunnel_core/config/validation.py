@@ -38,7 +38,7 @@ class BlockRules:
     """Prefixes of keys for other engines, with an explanation for the warning."""
 
     elsewhere: Mapping[str, str] = field(factory=dict)
-    """Keys that belong to another block or file, with its name, such as ``"env"``."""
+    """Keys that belong to another block or file, mapped to its name, such as ``"env"``."""
 
 
 @frozen
@@ -180,7 +180,7 @@ def _report_keys(
 def _take_entries(
     option: Option[Any], found: _Found, values: dict[str, Any], rules: BlockRules, problems: Problems
 ) -> bool:
-    """Parse a list of blocks as ``_take`` does. Each block is validated with its own problems."""
+    """Parse a list of blocks as ``_take`` does. Each block is validated as a numbered entry."""
     blocks = found.value.values if isinstance(found.value, Items) else (found.value,)
     entries, right = [], True
     for number, block in enumerate(blocks, 1):

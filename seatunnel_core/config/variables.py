@@ -31,7 +31,7 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 """Placeholders in file names, partition folders and templates."""
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
-"""Placeholders in requests to services, unless a variable has that name. SeaTunnel jobs have them in quotes."""
+"""Placeholders in requests to services, unless a variable has that name. In SeaTunnel jobs, they appear in quotes."""
 
 SINKS = "seatunnel.sink"
 """Entry-point group of sinks."""
@@ -41,7 +41,7 @@ _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers
 """Keys for addresses and headers, where an unresolved ``${NAME}`` is always an error."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys with secret values, although their names do not suggest it."""
+"""Keys with secret values whose names do not suggest this."""
 
 _SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL | re.IGNORECASE)
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
@@ -61,14 +61,14 @@ class Variables:
     """True if ``-i`` can set the variables, as in job files but not in the engine's file."""
 
     of_node: bool = field(default=False, kw_only=True)
-    """True if a cluster node resolves them. In this case ``-i`` must not contain secrets."""
+    """True if a cluster node resolves the variables. In this case, ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
     """True to leave variables unchanged, because the file is only printed."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
     """True to load sinks in order to find their options with column names. If False, placeholders without a value are
-    kept in all options of sinks; use this only for jobs that were parsed before."""
+    kept in all options of sinks; use this only for jobs that have been parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
@@ -99,7 +99,7 @@ class Variables:
         return self.elsewhere(name) if found is None else found
 
     def missing(self, name: str, keys: Sequence[str] = ()) -> tuple[str, str]:
-        """Return the message and the suggestion for a variable without a value; ``keys`` is the path of its use."""
+        """Return the message and the suggestion for a variable without a value; ``keys`` is the path of the value."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
         by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))

@@ -62,7 +62,7 @@ def parse_yaml(text: str, name: str, problems: Problems) -> Value:
     """Parse the content of a file, or raise ``ConfigError``. An empty file is an empty block.
 
     Keys that start with ``//`` and a code fence around the content are ignored with a warning, because SeaTunnel's
-    documentation of the engine configuration contains both. Tags and several documents are errors.
+    documentation of the engine configuration contains both. Tags and multiple documents are errors.
     """
     return _Reader(name, problems).read(_unfenced(text, name, problems))
 

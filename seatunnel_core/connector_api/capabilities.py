@@ -43,8 +43,7 @@ class SupportsSaveMode(Protocol):
         """Change existing data as the save mode requires.
 
         Called once per job and target, before any pipeline of the job publishes there. Called again only if the process
-        was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks with tables that are not known
-        yet.
+        was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
 
         Raises:
             SinkError: The change is not possible, or another engine continues the job.
@@ -59,8 +58,8 @@ class SupportsRollback(Protocol):
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         """Remove the output of this pipeline that ``retraction`` selects, and return the number of removed outputs.
 
-        The removal is durable when this returns. Output that is already missing counts as rolled back, because the
-        engine may call this again after a crash, and a replaced engine may call it while the newer one runs.
+        The removal is durable when this method returns. Output that is already missing counts as rolled back, because
+        the engine may call this again after a crash, and a replaced engine may call it while the newer one runs.
 
         Raises:
             SinkError: The rollback failed; ``retryable`` if another attempt may succeed.
@@ -118,7 +117,7 @@ class SupportsFacts(Protocol):
 
 @runtime_checkable
 class SupportsRestoredSchemas(Protocol):
-    """Unbounded source that reads tables with columns that may change while a job is stopped."""
+    """Unbounded source of tables whose columns may change while a job is stopped."""
 
     @abstractmethod
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
@@ -144,11 +143,11 @@ class SupportsProgress(Protocol):
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress at a cursor; ``None`` if it is unknown, for example before the first poll.
 
-        Called in the driver whenever a user displays the job, in any thread and during polls. It must be fast, and use
-        the results of the last poll instead of requests to a server.
+        Called in the driver whenever a user displays the job, in any thread and during polls. It must be fast: use the
+        results of the last poll instead of sending requests to a server.
 
         Args:
-            cursor: Cursor of the last poll, with the facts of the splits that were read since, and with names instead
+            cursor: Cursor of the last poll, with the facts of the splits that were read since, and names in place
                 of ``bytes``.
         """
 
@@ -179,8 +178,8 @@ class SupportsPublishedQuery(Protocol):
         """Return the IDs of this pipeline's committables that are published according to the target.
 
         Also recognize them by the entries of ``context.recognised_before``. This is the first call for a restored
-        pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that was removed
-        since. Must not create or fence anything.
+        pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that has since been
+        removed. Must not create or fence anything.
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
@@ -193,7 +192,7 @@ class SupportsReplicationSlot(Protocol):
 
     @abstractmethod
     def replication_slot(self) -> ReplicationSlot | None:
-        """Return the slot as the server describes it; ``None`` if the options of the source require none.
+        """Return the slot as the server reports it; ``None`` if the source does not require one.
 
         Raises:
             SourceError: The server cannot be read.
@@ -204,7 +203,7 @@ class SupportsReplicationSlot(Protocol):
         """Return True if a job with this cursor can continue from the slot.
 
         Args:
-            cursor: Cursor of a source of any job, and of any connector.
+            cursor: Cursor of a source of any job and any connector.
 
         Raises:
             SourceError: The server cannot be read.
@@ -212,7 +211,7 @@ class SupportsReplicationSlot(Protocol):
 
     @abstractmethod
     def drop_slot(self) -> Sequence[str]:
-        """Drop the slot, and also its publication if the engine created it; return the results, one sentence each.
+        """Drop the slot, and its publication if the engine created it; return the results, one sentence each.
 
         Raises:
             SourceError: The slot is in use, or the server rejects it.
@@ -225,7 +224,7 @@ class SupportsReread(Protocol):
 
     @abstractmethod
     def captured_tables(self) -> Sequence[str]:
-        """Return the names of the captured tables. Called in the driver in any thread, and must not send requests."""
+        """Return the names of the captured tables. Called in any thread of the driver; must not send requests."""
 
     @abstractmethod
     def reread(self, cursor: PollCursor, table: str) -> PollCursor:
@@ -235,7 +234,7 @@ class SupportsReread(Protocol):
         the request is dropped if the poll fails, or if the process ends before a checkpoint contains the cursor.
 
         Args:
-            cursor: The cursor, with all facts.
+            cursor: The cursor, including all facts.
             table: Name of the table.
 
         Raises:
@@ -266,7 +265,7 @@ class SupportsRestoreCheck(Protocol):
 
 @runtime_checkable
 class SupportsConclude(Protocol):
-    """Sink that acts at the end of a bounded pipeline, such as ``Assert`` with its row rules."""
+    """Sink with final checks or actions for a bounded pipeline, such as ``Assert`` with its row rules."""
 
     @abstractmethod
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:

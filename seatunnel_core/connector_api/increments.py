@@ -41,7 +41,7 @@ _NULLS = ENUM("FAIL", "SKIP")
 
 @frozen(kw_only=True)
 class Increment:
-    """Block ``incremental`` of a source."""
+    """The ``incremental`` block of a source."""
 
     column: str
     start: str | None = None
@@ -57,7 +57,7 @@ class Increment:
     """Request parameter that passes the first value to the service; ``None`` to request everything."""
 
     skips_nulls: bool = False
-    """True to skip rows that are null in the cursor column; if False, such rows make the job fail on startup."""
+    """True to skip rows that are null in the cursor column; if False, such rows cause the job to fail at startup."""
 
     @property
     def lag_ms(self) -> int:
@@ -127,11 +127,13 @@ class Incremental(ABC):
 
     @abstractmethod
     def window(self, after: Cursor | None) -> Window:
-        """Return the window of a job that starts now. Runs in the driver, before the job is claimed; reads no rows.
+        """Return the window of a job that starts now.
+
+        Runs in the driver, before the job is claimed; does not read rows.
 
         Args:
             after: End of the previous increment; ``None`` for the first one. If the user has set it with
-                ``seatunnel state set``, it may not be a value of the column.
+                ``seatunnel state set``, it need not be a value of the column.
 
         Raises:
             SourceError: The source cannot determine the window, or cannot identify rows that it must identify.
@@ -158,7 +160,7 @@ IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """Incremental source with increments that are defined only by its options."""
+    """Incremental source whose increments are defined by its options alone."""
 
     _increments: IncrementsT | None
     _window: Window | None
@@ -193,7 +195,7 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """Raise an error if the state would contain too many digests.
 
     Raises:
-        SourceError: There are too many; the message suggests an alternative.
+        SourceError: There are too many digests; the message suggests an alternative.
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(

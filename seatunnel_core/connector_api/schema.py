@@ -1,4 +1,4 @@
-"""Block ``schema`` of a source, and the names of its tables."""
+"""The ``schema`` block of a source, and the names of its tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["DEFAULT_TABLE", "named_block", "table_name", "table_schema", "table_
 
 
 def table_without_name(options: Options) -> str:
-    """Return the table name of a source without ``schema.table``: the name by which other nodes read its rows."""
+    """Return the table name of a source without ``schema.table``: the name by which other plugins read its rows."""
     return options.get("plugin_output") or DEFAULT_TABLE
 
 

@@ -1,7 +1,7 @@
 """Several tables from one source: ``tables_configs`` has one entry with options for each table.
 
-A source plugin reads one table, and only adds ``tables_option`` to its options. The engine creates one plugin object
-per entry, and ``SeveralTables`` combines them into one source.
+A source plugin reads one table, and only has to add ``tables_option`` to its options. The engine creates one plugin
+object per entry, and ``SeveralTables`` combines them into one source.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,8 +105,8 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 class SeveralTables(Source):
     """Source that delegates each call to the source of a table.
 
-    Discovered objects and split bodies contain the name of their table, so a job can read the splits of its previous
-    tables after its tables were changed.
+    Discovered objects and split bodies contain the name of their table, so a job can read its existing splits after its
+    tables were changed.
     """
 
     identifier: str  # type: ignore[misc]
@@ -119,7 +119,7 @@ class SeveralTables(Source):
         """Create a source that combines the sources of at least one table, given by table name.
 
         Raises:
-            UsageError: Only some of the tables are bounded, or the source receives facts of its readers.
+            UsageError: Only some of the tables are bounded, or the source receives facts from its readers.
         """
         super().__init__(options)
         self._sources = dict(sources)
@@ -284,7 +284,7 @@ def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
-    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that all tables end at about the same time."""
+    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that they finish at about the same time."""
     pieces: list[tuple[float, str, list[Split]]] = []
     for table, own in splits.items():
         total = sum(max(split.weight_bytes, 1) for split in own)

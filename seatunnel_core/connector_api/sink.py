@@ -50,7 +50,7 @@ class Guarantee(enum.Enum):
 
 
 class SinkWriter(ABC):
-    """Writer that stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
+    """Writer that stages the rows of one attempt of one work unit. Runs in a Spark task; may be killed without notice.
 
     ``finish`` and ``write`` may run in different threads, while another writer of the task already writes the next
     unit. State that writers share, such as attributes of the sink, must be thread-safe.
@@ -78,7 +78,7 @@ class SaveMode:
     """Treatment of existing data in a sink's target at the first start of a job."""
 
     target: str
-    """Path of a folder or name of a table. It must be equal for any two sinks that change the same target."""
+    """Path of a folder or name of a table. It must be the same for any two sinks that change the same target."""
 
     does: str = ""
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
@@ -103,11 +103,13 @@ class Sink(ABC):
     """Warnings about options that work but may surprise the user, logged when the job is planned."""
 
     weakness: str = ""
-    """Reason why the sink is not exactly-once, as a phrase after its name; empty if ``guarantee`` explains it."""
+    """Reason why the sink is not exactly-once, as a phrase that follows its name; empty if ``guarantee`` explains
+    it."""
 
     isolates_bad_rows: bool = False
-    """True if a writer that raises ``RowError`` has written no row of that batch. The engine can then find bad rows and
-    skip them or write them as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
+    """True if a writer that raises ``RowError`` has not written any row of that batch. The engine can then find bad
+    rows and skip them or write them as null, as configured by ``row_error_handle_way``. If False, that option is
+    rejected."""
 
     keeps_absent: bool = False
     """True if a writer handles ``Batch.absent``: the target keeps its value if the new one is absent. If False, rows
@@ -136,15 +138,15 @@ class Sink(ABC):
     False, requests to read a captured table again are rejected."""
 
     needs_end: bool = False
-    """True if rows are only published by ``SupportsComplete.complete``, when all have arrived. A pipeline that never
-    ends is rejected."""
+    """True if rows are only published by ``SupportsComplete.complete``, once all rows have arrived. A pipeline that
+    never ends is rejected."""
 
     disabled_capabilities: frozenset[type] = frozenset()
     """``SupportsRollback`` if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
-    """True if the sink adds no rows, and at the end deletes the target rows with keys that were not received. Rows may
-    then not be skipped before the sink, but another sink may write to the same target."""
+    """True if the sink adds no rows, and at the end deletes the target rows whose keys were not received. Rows may then
+    not be skipped before the sink, but another sink may write to the same target."""
 
     task_modules: tuple[str, ...] = ()
     """Top-level modules, except pyarrow, that tasks import. Executors are checked for them before data moves."""
@@ -177,7 +179,7 @@ class Sink(ABC):
 
         The values are readable strings without secrets. The job's manifest stores them, and a committable is never
         passed to a sink with different values. By default, all options that differ from their defaults are returned. If
-        ``commit`` does nothing, or depends on the committable alone, return none.
+        ``commit`` does nothing, or depends on the committable alone, return no options.
         """
         return written_options(self.options, *self.options.declared)
 
@@ -267,8 +269,8 @@ class Sink(ABC):
         """Create the staging folder, and check that the target is writable. Runs in the driver, at the start.
 
         Between this call and ``apply_save_mode``, the engine checks that it still owns the job. The process may be
-        suspended after that check, and resume once another process has replaced it. To prevent it from emptying the
-        target then, create a fence in this method and remove the fences of smaller epochs (see
+        suspended after that check, and resume once another process has replaced it. To prevent the suspended process
+        from emptying the target, create a fence in this method and remove the fences of smaller epochs (see
         ``docs/start/write-a-connector.md``).
         """
 

@@ -11,7 +11,7 @@ __all__ = ["SinkContext", "WriterContext"]
 class WriterContext:
     """Context of a writer in a task: the attempt and its work unit.
 
-    Names of staged and target files must contain every field.
+    Names of staged and target files must contain every field of the context.
     """
 
     job_id: str
@@ -33,11 +33,12 @@ class SinkContext:
     sink_ordinal: int
     epoch: int
     process: int = 0
-    """Process number: equal for all pipelines of a process, and larger than in every earlier process of the job."""
+    """Process number: the same for all pipelines of a process, and larger than that of any earlier process of the
+    job."""
 
     prepared_in: int = field(default=0, eq=False)
-    """Latest earlier epoch that prepared the target, or 0. A target without traces of that epoch is a different target,
-    which ``prepare`` must reject."""
+    """Latest earlier epoch in which the target was prepared, or 0. A target without traces of that epoch is a different
+    target, which ``prepare`` must reject."""
 
     published_to: Mapping[str, str] = field(factory=dict, eq=False)
     """Tables to which this sink has published rows, each with its identity from ``Staged.tables``. If a table is
@@ -45,7 +46,7 @@ class SinkContext:
 
     increment: str = field(default="", eq=False)
     """Description of the increment that the job reads, such as ``the source 'a' reads only rows after 7``; empty if the
-    job reads everything. A missing target would lack the rows of earlier jobs."""
+    job reads everything. A newly created target would lack the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """Results of ``recognises_by`` in each process of the job since its options changed, oldest first. Only set for

@@ -151,15 +151,15 @@ class Source(ABC):
     waits: bool | None = None
     """True if ``read`` mostly waits for a network or a clock. Splits are then read concurrently in as many threads as
     the source's parallelism, each by its own unpickled copy of the source. If False, the time to read a split is
-    proportional to its size, and as many tasks as there are processors read them. With ``None``, the engine measures
-    this while the job runs."""
+    proportional to its size, and splits are read by as many tasks as there are processors. If ``None``, the engine
+    measures this while the job runs."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each table if the job configures several (``several_tables``), otherwise nothing.
+        """Return the options of each table if the job configures several (``several_tables``), else an empty sequence.
 
         Options in ``beside_tables`` are copied into each entry that does not set them.
         """
@@ -186,7 +186,7 @@ class Source(ABC):
 
     @property
     def read_path(self) -> str | None:
-        """Return the local path or path pattern that is read; ``None`` for a source that reads no local files."""
+        """Return the local path or path pattern that is read; ``None`` for a source that does not read local files."""
         return None
 
     @property
@@ -197,7 +197,8 @@ class Source(ABC):
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         """List the objects to inspect, without opening them. Runs in the driver.
 
-        An empty sequence (the default) needs no task: ``enumerate`` is called at once, and may list by itself.
+        If the sequence is empty (the default), no tasks run: ``enumerate`` is called at once, and may list the objects
+        itself.
 
         Raises:
             SourceError: An object given in the options does not exist; the message contains its name.
@@ -236,14 +237,14 @@ class Source(ABC):
         Runs in the driver at every start of the pipeline, before the source is shipped to its tasks.
 
         Args:
-            restored: True if the enumeration was made by an earlier process.
+            restored: True if the enumeration was created by an earlier process.
 
         Raises:
             SourceError: A resource cannot be acquired.
         """
 
     def close(self) -> None:
-        """Release the resources of ``open``. Also called if ``open`` was not called. Never raises.
+        """Release the resources that ``open`` acquired. Also called if ``open`` was not called. Never raises.
 
         Runs in the driver when the pipeline has ended or stopped.
         """
@@ -259,7 +260,7 @@ class Source(ABC):
         """
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        """Describe where the data of splits is, to help the user find unreadable data: files and positions, never rows.
+        """Describe the location of the splits' data, to help find unreadable data: files and positions, never rows.
 
         Adjacent splits may share one description.
         """
@@ -268,14 +269,14 @@ class Source(ABC):
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
-        Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
+        Runs in the driver concurrently with the tasks, and only if ``acknowledges`` is true. The engine may skip
         checkpoints, and may report one twice. A job may be restored from an older checkpoint: if the external system
         discards data because of the report, set ``acknowledges_oldest``.
 
         Args:
             planned: Splits of the enumeration.
             unread: Splits of the enumeration or of later polls with rows that have not been published.
-            cursor: Cursor of the last poll before the checkpoint, with names instead of ``bytes``; empty for a bounded
+            cursor: Cursor of the last poll before the checkpoint, with names in place of ``bytes``; empty for a bounded
                 source.
 
         Raises:
@@ -346,22 +347,22 @@ class ReadContext(ABC):
         """Report a fact to the source, which receives it with ``SupportsFacts.absorb`` (protocol rule R17).
 
         It becomes part of the state of the pipeline together with the rows of the split. If the split is read again,
-        only the facts of the attempt with published rows count.
+        only the facts of the attempt whose rows are published count.
 
         Args:
             fact: JSON values only.
 
         Raises:
-            SourceError: The source is bounded or does not implement ``SupportsFacts``, or JSON cannot contain the fact.
+            SourceError: The source is bounded or does not implement ``SupportsFacts``, or the fact is not JSON.
         """
         raise NotImplementedError("this context passes no facts to a source")
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
-        """Count rows that were read only partly; each work unit reports the count to the user once.
+        """Count rows that were only partially read; each work unit reports the count to the user once.
 
         Args:
-            what: End of a sentence that starts with the number of rows; the same for all rows with one reason.
-            example: Position of one of them.
+            what: End of a sentence that starts with the number of rows; the same for all rows with the same reason.
+            example: Position of one of these rows.
             rows: Number of rows to add to the count.
         """
 

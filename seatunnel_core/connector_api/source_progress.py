@@ -20,7 +20,7 @@ class TableProgress(Stored):
     """``waiting``, ``reading`` or ``done``."""
 
     chunks_done: int = 0
-    """Chunks that were read by this process of the job."""
+    """Number of chunks that this process of the job has read."""
 
     chunks: int | None = stored_fields.added(None)
     """Number of chunks that this process has to read; ``None`` until it is known."""
@@ -28,17 +28,17 @@ class TableProgress(Stored):
 
 @frozen(kw_only=True)
 class SnapshotProgress(Stored):
-    """Progress of the initial snapshot of the tables, over all processes of the job."""
+    """Progress of the initial snapshot of the tables, across all processes of the job."""
 
     tables: int
     tables_done: int
     chunks_done: int
     listed: tuple[TableProgress, ...] = stored_fields.added(())
-    """At most ``MOST_TABLES`` tables: those being read, then waiting ones, then others; none once all are done."""
+    """At most ``MOST_TABLES`` tables: those being read, then waiting ones, then the others; empty once all are done."""
 
     @property
     def is_done(self) -> bool:
-        """True if all tables are read."""
+        """True if all tables have been read."""
         return self.tables_done == self.tables
 
 
@@ -50,7 +50,7 @@ class SourceProgress(Stored):
     """Progress of the table snapshot; ``None`` if the tables are not read."""
 
     position: str = ""
-    """Position up to which the log is read; empty if the log is not read."""
+    """Position up to which the log has been read; empty if the log is not read."""
 
     end: str = ""
     """End of the log at the time of the last request to the server."""

@@ -24,13 +24,13 @@ class Transform(ABC):
 
     keeps_absent: bool = False
     """True if ``apply`` keeps ``Batch.absent``: absent values stay marked. If False, rows with such values are rejected
-    before they reach it."""
+    before they reach the transform."""
 
     needs_origins: bool = False
     """True if ``apply`` needs ``Batch.origins``, which only a source with ``has_origins`` provides."""
 
     drops_origins: bool = False
-    """True if ``apply`` returns batches without ``Batch.origins``. Later transforms must then not need them."""
+    """True if ``apply`` returns batches without ``Batch.origins``. Later transforms then cannot use origins."""
 
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; by default generated from the required options."""

@@ -28,7 +28,7 @@ def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext
 
 @frozen
 class WithinExtent(SinkWriter):
-    """Writer that rejects values which its inner writer cannot write."""
+    """Writer that rejects values that its inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -52,7 +52,7 @@ class WithinExtent(SinkWriter):
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:
-        """Return the number of the first row to reject, from 1."""
+        """Return the number of the first row to reject, counted from 1."""
         first = 0
         while len(values) > 1:
             half = len(values) // 2

@@ -1,4 +1,4 @@
-"""Window boundaries for sources that compare cursor values themselves instead of in a database."""
+"""Window boundaries for sources that compare cursor values in their own code instead of in a database."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +19,7 @@ class Bounds:
     """Inclusive start of the first window; ``None`` for no limit."""
 
     def is_new(self, value: Any, digest: str, after: Cursor | None) -> bool:
-        """Return True if a value is after a cursor and was not delivered before."""
+        """Return True if a value is after a cursor and has not been delivered before."""
         if after is None:
             return self.start is None or bool(value >= self.read(self.start))
         if after.since is None:

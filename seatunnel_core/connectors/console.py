@@ -1,4 +1,4 @@
-"""The sink ``Console``: prints the rows of a work unit to standard output when the unit ends.
+"""The ``Console`` sink: prints the rows of a work unit to standard output when the unit ends.
 
 A writer compresses the printed lines into the unit's result, which checkpoints do not contain. A unit that is repeated
 after a failure prints again. ``subtaskIndex`` is the number of the unit, and ``rowIndex`` the number of the row in it.

@@ -1,4 +1,4 @@
-"""The source ``Dlt``: runs a dlt resource unchanged in a task, without a dlt pipeline."""
+"""The ``Dlt`` source: runs a dlt resource unchanged in a task, without a dlt pipeline."""
 
 import importlib
 import inspect
@@ -201,7 +201,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item unchanged; raise SourceError if its mark sends it to another table or changes its hints."""
+        """Return an item unchanged; raise SourceError if ``dlt.mark`` sends it to another table or changes hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: an item is marked with {type(meta).__name__}, which sends it to another table or "
@@ -308,7 +308,7 @@ def extract() -> Any:
 
 
 def unfit(source: Any, *, made_once: bool) -> str:
-    """Return why the selected resource of a dlt source, or a resource that feeds it, is not supported; else ``""``.
+    """Return the reason why the selected resource of a dlt source, or one that feeds it, is not supported, or ``""``.
 
     ``made_once`` is True if all reads use the same object.
     """
@@ -337,7 +337,10 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if a resource declares ``dlt.sources.incremental``. Later ones are detected by their state."""
+    """Return True if a resource declares ``dlt.sources.incremental``.
+
+    Those declared later are detected by their state.
+    """
     step = resource.incremental
     if step is None:
         return False

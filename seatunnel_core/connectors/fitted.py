@@ -21,7 +21,7 @@ _SAMPLE = 1_000
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row, and note dropped values in ``context``. Raise the errors of ``Fitting.row``.
+    """Return the values of a row, and note dropped values in ``context``. Raise the same errors as ``Fitting.row``.
 
     ``document`` is from ``native_json.parsed``, and ``where`` returns the location of the row.
     """
@@ -97,12 +97,12 @@ class _Level:
     """Names of columns, or of the fields of a nested row."""
 
     names: Mapping[str, "_Level | None"]
-    """Names, each with a nested level if its values are rows or lists of rows."""
+    """Names, each mapped to a nested level if its values are rows or lists of rows."""
 
     lowered: Mapping[str, str]
 
     def alike(self, key: str, document: Mapping[str, Any]) -> str | None:
-        """Return the declared name that is absent from the object and differs from a key only in case."""
+        """Return a declared name that differs from a key only in case and that the object lacks; ``None`` if none."""
         name = self.lowered.get(key.lower())
         return name if name is not None and name not in document else None
 

@@ -108,7 +108,7 @@ class PythonFunctionSource(Source):
         return self._table
 
     def _key(self, columns: pa.Schema) -> tuple[str, ...]:
-        """Return the key for rows if their schema has no key."""
+        """Return the key columns to use if the schema of the rows has no key."""
         return ()
 
     def _tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:

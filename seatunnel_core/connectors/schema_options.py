@@ -61,7 +61,7 @@ INFERENCE: tuple[Option[Any], ...] = (SCHEMA_SAMPLE, SCHEMA_CONTRACT, NESTING, M
 
 
 def nesting_of(options: Options) -> Nesting:
-    """Return how a source handles objects, lists and names."""
+    """Return the configured handling of objects, lists and names."""
     return Nesting(kind=options[NESTING], safe_names=options[COLUMN_NAMES] == "safe")
 
 

@@ -30,7 +30,7 @@ class SourceFunction(RowGiver, Generic[P]):
     function: Callable[..., Iterable[Row]]
     splits: Splits | None = None
     replayable: bool | None = None
-    """True or False if set by the user, else ``None``."""
+    """Value set by the user; ``None`` if the user did not set it."""
 
     arguments: tuple[Any, ...] = ()
     named_arguments: Mapping[str, Any] = {}
@@ -69,7 +69,7 @@ class SourceFunction(RowGiver, Generic[P]):
         return [_as_json(split, number, self.place) for number, split in enumerate(found, 1)]
 
     def rows(self, split: Any) -> Iterator[Row]:
-        """Yield the rows of one split; errors of the function contain its name and keep their cause."""
+        """Yield the rows of one split; errors of the function are raised with its name and their cause."""
         first = () if self.splits is None else (split,)
         try:
             yield from self.function(*first, *self.arguments, **self.named_arguments)
@@ -133,7 +133,7 @@ def source(
         list(sales)        # its rows, without a job
 
     It runs in Spark tasks, and must open its resources itself. **After a failure the whole split is read again**, and
-    the rows of the failed attempt are discarded. So the result is correct if the second read gives the same rows: set
+    the rows of the failed attempt are discarded. So the result is correct if the second read returns the same rows: set
     ``replayable=True`` for such a function, and the job is exactly-once if its sinks are. Otherwise rows that change
     between two reads may be duplicated or lost: the job guarantees at least once, and warns if ``replayable`` is not
     set. Rows that are available only once, such as those of a queue, can be read before the job starts with
@@ -147,7 +147,7 @@ def source(
             secrets, because checkpoints and messages contain them.
         schema: The columns, as in ``Job.from_rows``. Without it they are inferred from the first 1,000 rows, which are
             then read twice, and a later row that does not fit is an error.
-        replayable: True if reading a split again gives the same rows.
+        replayable: True if reading a split again returns the same rows.
 
     Raises:
         UsageError: The decorated object cannot be called.

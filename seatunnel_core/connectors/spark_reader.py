@@ -56,7 +56,7 @@ class SparkSource(FrameSource):
         check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the options, which may contain passwords, and the class: only the driver uses them."""
+        """Omit the options, which may contain passwords, and the data source class: only the driver uses them."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property

@@ -114,7 +114,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise UsageError("option 'table': cannot be combined with path; remove one of the two")
         self.root = self._checked_root()
         self._makes_target = self._made_target = False
-        """True if ``mode`` requires the target to be created; True if this process has created it."""
+        """True if the target must be created, and (``_made_target``) if this process has created it."""
 
         self._columns: pa.Schema | None = None
         self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
@@ -125,7 +125,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._table: str | None = options[TABLE]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the options, which may contain passwords, and the class: only the driver uses them."""
+        """Omit the options, which may contain passwords, and the data source class: only the driver uses them."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property

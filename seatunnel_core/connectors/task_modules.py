@@ -18,7 +18,7 @@ _OTHER_NAMES = {
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
-    """Return the modules that plugins import in tasks, each with a plugin: ``{"duckdb": "the transform Sql"}``."""
+    """Return the modules that tasks import, each with a plugin that needs it: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
 
 

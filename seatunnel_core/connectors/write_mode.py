@@ -104,7 +104,7 @@ class WriteMode:
     """True if rows without a key are matched by all columns."""
 
     without_key: str = ""
-    """Remedy for rows without a key if the sink can match whole rows."""
+    """Remedy for rows without a key, if the sink can match whole rows."""
 
     @property
     def appends(self) -> bool:

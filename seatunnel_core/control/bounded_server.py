@@ -20,7 +20,7 @@ _LOG_EACH_S = 60.0
 
 
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Threading server with a limit on untrusted connections, for which the handler has not called ``trust`` yet.
+    """Threading server with a limit on untrusted connections: those for which the handler has not called ``trust``.
 
     If there are more than ``most_untrusted``, the oldest one is closed, so that idle connections do not block others.
     """

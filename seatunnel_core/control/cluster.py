@@ -24,8 +24,8 @@ class UnsignedError(http.client.HTTPException):
 class Signer:
     """Signer of requests from one sender. It also checks the signatures of the responses.
 
-    Nonces must arrive in order, so a sender may have one request in flight to each member. Requests are signed for the
-    last known boot ID of the member, in ``boots``, which several senders may share.
+    Nonces must arrive in order, so a sender may have only one request in flight to each member. Requests are signed for
+    the last known boot ID of the member, in ``boots``, which several senders may share.
     """
 
     def __init__(self, cluster: str, secret: Secret | None, boots: dict[str, str] | None = None) -> None:

@@ -1,8 +1,8 @@
 """Client for orchestrators: programs that start a job in a cluster, wait for its end, and may be killed while waiting.
 
 Such a program assigns a reproducible ID to a job. After a restart it calls ``take`` with the same ID, which performs
-only the remaining steps. So a job is submitted once, even if the program, a node or the leader fails in between. Only
-the standard library and ``attrs`` are imported, to keep the import cheap.
+only the remaining steps. A job is therefore submitted only once, even if the program, a node or the leader fails in
+between. Only the standard library and ``attrs`` are imported, to keep the import cheap.
 """
 
 import enum
@@ -39,7 +39,7 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the job format implied by the file extension; for unknown ones it is HOCON, a superset of JSON."""
+    """Return the job format implied by the file extension; for unknown extensions, HOCON, a superset of JSON."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 
@@ -81,7 +81,7 @@ class JobView:
 
     job_id: str
     state: str
-    """State with SeaTunnel's name; empty if the cluster has no such job."""
+    """State as SeaTunnel names it; empty if the cluster has no such job."""
 
     name: str = ""
     error: str = ""
@@ -99,14 +99,14 @@ class JobView:
     """Time of submission as ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
 
     finished: str = ""
-    """End of the job, in the format of ``created``; empty until then."""
+    """Time at which the job ended, in the format of ``created``; empty until then."""
 
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
-    """Warnings about rows and files while the job ran."""
+    """Warnings about rows and files during the run."""
 
     @classmethod
     def of(cls, block: Any) -> "JobView":
-        """Return the job in a response of ``/job-info``."""
+        """Parse the job in a response from ``/job-info``."""
         job_id = stored.text(block, "jobId")
         if "jobStatus" not in block:
             return cls(job_id=job_id, state="")
@@ -180,7 +180,7 @@ class JobView:
 
 
 def warnings_of_job(block: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the warnings in a response of ``/job-info``, prefixed with the pipeline if the job has several."""
+    """Return the warnings in a response from ``/job-info``, prefixed with the pipeline if the job has several."""
     pipelines = [each for each in block.get("pipelines") or () if isinstance(each, Mapping)]
     several = len(pipelines) > 1
     return tuple(
@@ -213,7 +213,7 @@ class Taken(enum.Enum):
 
 
 class ClusterJobs:
-    """Jobs of a cluster. Requests are retried for ``patience_s`` if it does not respond or has no leader."""
+    """Jobs of a cluster. Requests are retried for ``patience_s`` if the cluster does not respond or has no leader."""
 
     def __init__(
         self, client: NodeClient, *, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
@@ -240,7 +240,7 @@ class ClusterJobs:
             ) from error
 
     def take(self, submission: Submission) -> Taken:
-        """Ensure that a job runs or has finished. It may already have been submitted with the same ID.
+        """Submit a job, unless a job with the same ID is running or has finished.
 
         A running job is not changed. A job that failed or was stopped is submitted again and resumes from its latest
         checkpoint; if it is still stopping, the method first waits. The result is durable when this returns.
@@ -291,7 +291,7 @@ class ClusterJobs:
         self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
-        """Request to stop a job after a final checkpoint; no effect if it is not running.
+        """Request that a job stop after a final checkpoint; no effect if it is not running.
 
         Raises:
             UsageError: The cluster rejects the request.
@@ -333,7 +333,7 @@ def _form(submission: Submission) -> tuple[bytes, str]:
 
 
 class Following:
-    """Polls a job until it ends, and tolerates failures of nodes.
+    """Poller that follows a job until it ends, and tolerates node failures.
 
     If only row counts change, ``news`` returns a line every ``news_s`` seconds.
     """
@@ -349,7 +349,7 @@ class Following:
         """State of the job in the last response of the cluster."""
 
     def look(self) -> JobView:
-        """Return the current state of the job; while the cluster does not respond, the last known one.
+        """Return the current state of the job or, while the cluster does not respond, its last known state.
 
         Raises:
             UsageError: The job no longer exists in the cluster, or the cluster rejects the request.

@@ -1,4 +1,4 @@
-"""Connections to the first responding of several addresses, as in RFC 8305 ("happy eyeballs")."""
+"""Connections to the first of several addresses that responds, as in RFC 8305 ("happy eyeballs")."""
 
 import errno
 import os

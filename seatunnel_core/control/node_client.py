@@ -26,7 +26,7 @@ LIVING_S = 2.5
 """Seconds to wait for the response to a test request, which precedes a request with side effects."""
 
 _LIVING = "/internal/v1/members"
-"""Path of the test request. Every node serves it on any port; any status is accepted."""
+"""Path of the test request. Every node serves it on all its ports; any status is accepted."""
 
 
 class NoLeaderError(PlatformError):
@@ -42,7 +42,7 @@ class Answer:
     content_type: str
 
     def json(self) -> Any:
-        """Return the JSON value of the response; raise ``PlatformError`` if a different server sent it."""
+        """Return the JSON value of the response; raise ``PlatformError`` if it was not sent by a node."""
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
@@ -74,7 +74,7 @@ class NodeClient(ABC):
         Raises:
             UsageError: The request is rejected; the message states why.
             NoLeaderError: The nodes respond, but the cluster has no leader.
-            PlatformError: No node responds, or a different server responds.
+            PlatformError: No node responds, or a server that is not a node responds.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
         return self.accepted(self.exchange(method, target, encoded, "application/json"))
@@ -111,7 +111,7 @@ class NodeClient(ABC):
         """Return the seconds to wait for a node's response in each round over all nodes.
 
         A hanging node accepts connections but does not respond, so a read-only request is soon sent to the next node.
-        In a second round, slow nodes have the full time.
+        In the second round, slow nodes have the full time limit.
         """
         is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
@@ -133,7 +133,7 @@ class NodeClient(ABC):
         self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
 
     def _ordered(self) -> tuple[str, ...]:
-        """Return the members, with the one that responded last first."""
+        """Return the members, starting with the member that responded last."""
         return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
 
     def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:

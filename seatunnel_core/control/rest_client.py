@@ -18,7 +18,7 @@ DEFAULT_PORT, DEFAULT_TLS_PORT = 8080, 8443
 
 @frozen(kw_only=True)
 class RestAddress:
-    """Nodes of a cluster and how to connect to their REST v2 API."""
+    """Nodes of a cluster, and settings for connections to their REST v2 API."""
 
     nodes: tuple[str, ...]
     """Nodes as ``host:port``. If one does not respond, the next one is tried."""

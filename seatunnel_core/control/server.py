@@ -1,4 +1,4 @@
-"""Server side of the control socket of a job. A request and its response are one line of JSON each.
+"""Server side of the control socket of a job. Each request and each response is one line of JSON.
 
 ::
 
@@ -45,7 +45,7 @@ class ControlServer:
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen for requests in a separate thread. If this fails, log a warning, and the job continues."""
+        """Listen for requests in a separate thread. A failure is logged as a warning, and the job continues."""
         try:
             path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
             with contextlib.suppress(FileNotFoundError):
@@ -85,7 +85,7 @@ class _Server(BoundedServer):
         self._left, self._leaving = socket.socketpair()
 
     def listen(self) -> None:
-        """Serve requests until ``leave``. ``serve_forever`` would delay the end of every job by half a second."""
+        """Serve requests until ``leave`` is called. ``serve_forever`` would delay the end of a job by half a second."""
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)
             ready.register(self._left, selectors.EVENT_READ)

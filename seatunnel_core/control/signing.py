@@ -1,8 +1,8 @@
-"""Signatures of requests between nodes and clients of a cluster with their shared secret.
+"""Signatures, with a shared secret, of requests between nodes and clients of a cluster.
 
 A signature covers the *boot* ID of the receiver, which is random for each start, and a *nonce*: a random sender name
-with an increasing number. A replayed request is rejected because its number is not new, and by a restarted process
-because of the boot ID. No clocks are compared. Only the digest of the body, which is also a header, is signed, so an
+with an increasing number. A replayed request is rejected because its number is not new or, after a restart, because the
+boot ID differs. No clocks are compared. Only the digest of the body, which is also a header, is signed, so an
 unauthenticated body is never received. A response is signed with the nonce of its request, so that it cannot be forged
 or replayed.
 """

@@ -19,7 +19,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` for the destination of a copy: keeps all checkpoints until the engine itself stores some there."""
+"""``max-retained`` for the destination of a copy: keeps all checkpoints until the engine stores checkpoints there."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 

@@ -40,7 +40,7 @@ class Part:
 
     words: str
     details: tuple[str, ...] = ()
-    """Further lines, such as the staged files of a committable with their targets."""
+    """Additional lines, such as the staged files of a committable with their targets."""
 
 
 @frozen(kw_only=True)

@@ -1,8 +1,8 @@
-"""Copies of jobs in other storages, with the same epochs, IDs and bytes of all states.
+"""Copies of jobs in other storages, with identical epochs, IDs and state bytes.
 
 A copy contains everything that can be restored: live checkpoints, savepoints, their enumerations and the newest
-manifest, which is written last. So the job exists at the destination only if it is complete. An interrupted copy can be
-repeated: existing objects are compared and not stored again.
+manifest, which is written last. The job therefore exists at the destination only if it is complete. An interrupted copy
+can be repeated: existing objects are compared and not stored again.
 """
 
 import time
@@ -27,7 +27,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineS
 from seatunnel_storage_api.storage import CheckpointStorage
 
 RECENT_S = 600
-"""Age of a job's newest object, in seconds, up to which the job seems to run: twice the default checkpoint interval."""
+"""Age of a job's newest object, in seconds, up to which the job seems to run; twice the default checkpoint interval."""
 
 Progress = Callable[[str], object]
 """Function that receives a short message for each copied object."""

@@ -51,7 +51,7 @@ class Garbage:
     path: str
     size_bytes: int
     age_s: float | None
-    """Seconds since the last write, or ``None``."""
+    """Seconds since the last write; ``None`` if unknown."""
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
@@ -103,7 +103,7 @@ def find_garbage(
     Args:
         storage: The storage of the jobs.
         jobs: Surveys of all or some jobs.
-        whole: True if ``jobs`` contains all jobs, to search objects without a job, too.
+        whole: True if ``jobs`` contains all jobs, so that objects without a job are also searched.
         targets: Target folders of sinks, in addition to those in the manifests.
         older_than_s: Minimum age of garbage, in seconds; objects of unknown age are kept unless this is 0.
         ended_jobs: True if jobs that are recorded as ended are garbage.

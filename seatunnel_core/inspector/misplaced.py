@@ -19,7 +19,7 @@ _THEIR_NAMESPACE = "use the namespace in which the jobs store checkpoints, or th
 
 
 def misplaced(storage: CheckpointStorage) -> str | None:
-    """Return a message about the content of a folder that contains no checkpoints; ``None`` if it has some."""
+    """Return a message about the content of a folder without checkpoints; ``None`` if it has checkpoints."""
     holdings = inventory_of(storage).holdings()
     keys = [holding.key for holding in holdings if holding.kind is HoldingKind.FOREIGN]
     maps = next((found for found in map(_MAP.fullmatch, keys) if found), None)

@@ -1,6 +1,6 @@
 """Results of the inspector as JSON values.
 
-The keys are stable and documented in ``docs/guides/inspector.md``; new ones may be added. Times are seconds since 1970,
+The keys are stable and documented in ``docs/guides/inspector.md``; new keys may be added. Times are seconds since 1970,
 sizes are bytes, checkpoints are ``EPOCH-ID``.
 """
 

@@ -41,10 +41,10 @@ class StagedFile:
 
     is_folder: bool = False
     is_foreign: bool = False
-    """True if no sink creates files with this name."""
+    """True if sinks do not create files with this name."""
 
     is_committed: bool = False
-    """True if its rows are committed and will replace existing ones: the job needs it regardless of checkpoints."""
+    """True if its rows are committed and will replace existing rows: the job needs it regardless of checkpoints."""
 
 
 Make = Callable[..., StagedFile]

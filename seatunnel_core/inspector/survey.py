@@ -1,6 +1,6 @@
 """Survey of the jobs in a storage, from one listing of its objects and the newest manifest of each job.
 
-Damage does not make the survey fail; it is reported with all other jobs.
+Damage does not make the survey fail; it is reported, and all other jobs are included.
 """
 
 import enum
@@ -69,7 +69,7 @@ class PipelineSurvey:
     sources: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    """Reasons why the listing is not reliable."""
+    """Reasons why the checkpoint listing is unreliable."""
 
     _alive: frozenset[CheckpointRef] = field(init=False, repr=False, eq=False)
 
@@ -139,7 +139,7 @@ class JobSurvey:
 
     @property
     def size_bytes(self) -> int:
-        """Total size of its objects, in bytes."""
+        """Total size of the job's objects, in bytes."""
         return sum(holding.size_bytes for holding in self.holdings)
 
     @property
@@ -196,7 +196,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
 
 
 def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
-    """Return the survey of one job; raise ``UsageError`` with the existing jobs if it does not exist."""
+    """Return the survey of one job; raise ``UsageError`` that lists the existing jobs if it does not exist."""
     held = list(inventory_of(storage).holdings(job_id))
     if _is_foreign(held):
         known = storage.list_jobs()

@@ -23,7 +23,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Progress = Callable[[Holding], object]
-"""Function that is called after each object was read."""
+"""Function that is called after each object has been read."""
 
 _UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError, InvalidIdError)
 

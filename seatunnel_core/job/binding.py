@@ -39,7 +39,7 @@ def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
 
 
 def in_epoch(bindings: Sequence[Binding], epoch: int) -> Binding | None:
-    """Return the binding in an epoch; ``None`` if an older version did not record it."""
+    """Return the binding that is valid in an epoch; ``None`` if an older version did not record it."""
     return next((each for each in reversed(bindings) if each.since <= epoch), None)
 
 

@@ -1,6 +1,6 @@
 """Options that define the columns of a source, stored in the manifest.
 
-The columns are fixed when the source is first read, so later changes of these options are rejected.
+The columns are fixed when the source is first read, so later changes to these options are rejected.
 """
 
 import json

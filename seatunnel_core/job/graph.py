@@ -182,7 +182,7 @@ def _refuse_unused(
 def _refuse_circles(
     nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
 ) -> None:
-    """Report cycles: the nodes that remain when nodes without open inputs are removed repeatedly.
+    """Report cycles: the nodes that remain after nodes without open inputs have been removed repeatedly.
 
     If two nodes have the same output name, an input may refer to the other node, so this is not reported as a cycle.
     """
@@ -224,7 +224,7 @@ def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int
 
 
 def _circle(waiting: Mapping[int, set[int]]) -> Iterator[int]:
-    """Return a cycle among the remaining nodes in downstream order. The last node equals the first."""
+    """Yield a cycle among the remaining nodes in downstream order. The last node equals the first."""
     seen: list[int] = []
     at = min(waiting)
     while at not in seen:

@@ -24,7 +24,7 @@ class SourceState(Stored):
     """Position up to which one source was read."""
 
     reads: Mapping[str, str] | None = added(None, omitted=True, path=True)
-    """Description of the data that the cursor belongs to; ``None`` if the user set it, until the next job."""
+    """Description of the data that the cursor belongs to; ``None`` if the user set the cursor, until the next job."""
 
     cursor: Cursor | None = added(None, omitted=True)
 
@@ -38,7 +38,7 @@ class IncrementState:
     """Version of the record; 0 if nothing is stored."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
-    """Cursors by source name: before the job ``job_id``, or after it if ``is_done``."""
+    """Cursors by source name, from before the job ``job_id`` or, if ``is_done``, from after it."""
 
     job_id: str | None = None
     """Latest job with this state name."""

@@ -82,7 +82,7 @@ class Manifest:
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
     state_name: str = ""
-    """Name of the state that stores the cursors at the end of the windows; empty if there are none."""
+    """Name of the state that stores the cursors at the end of the windows; empty if there are no windows."""
 
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 
@@ -195,7 +195,7 @@ class Manifest:
         return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
-        """Return the savepoint with this name; raise ``UsageError`` with the existing names if there is none."""
+        """Return the savepoint with this name; raise ``UsageError`` that lists the existing names if there is none."""
         for each in self.savepoints:
             if each.name == name:
                 return each

@@ -52,7 +52,7 @@ def _shape(graph: Graph, part: list[int]) -> PipelineShape:
 
 
 def _ordered(graph: Graph, part: list[int]) -> list[int]:
-    """Return the vertices in the order of the job file, moved after their inputs where necessary."""
+    """Return the vertices in the order of the job file, except that each comes after its inputs."""
     ordered: list[int] = []
     placed: set[int] = set()
     for start in part:

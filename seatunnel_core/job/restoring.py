@@ -1,4 +1,4 @@
-"""Request to restore a job, and its part that is kept in the manifest until a process has executed it."""
+"""Request to restore a job, and the part that the manifest keeps until a process has executed it."""
 
 import re
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ class JobSavepoint:
     """True if the job stopped with the savepoint, so that no later rows were published."""
 
     pipelines: Mapping[int, CheckpointRef]
-    """Checkpoints by pipeline number. For a finished pipeline, its final checkpoint."""
+    """Checkpoints by pipeline number. A finished pipeline has its final checkpoint."""
 
     finished: frozenset[int] = frozenset()
     """Numbers of finished pipelines. A later start may replace their final checkpoints with equivalent ones."""

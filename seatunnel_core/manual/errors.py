@@ -15,7 +15,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
 ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Retried", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Message": MESSAGE}
-"""Headings by the label at the start of a docstring's paragraph. Plugins may use the older label."""
+"""Headings, keyed by the label at the start of a docstring paragraph. Plugins may use the older label."""
 
 _FENCED = "No. Another engine runs the job now, and all pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a final checkpoint and stopped."

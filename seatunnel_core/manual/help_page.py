@@ -10,7 +10,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
 def help_page(name: str) -> dict[str, Any] | None:
-    """Return the page of an error code or of the documentation as ``seatunnel help NAME``; ``None`` if it is unknown.
+    """Return the page of an error code or of the documentation, like ``seatunnel help NAME``; ``None`` if unknown.
 
     An error has ``code``, ``meaning`` and ``parts`` by heading. A documentation page has ``name`` and its ``text`` in
     Markdown. Commands are in backquotes.

@@ -20,7 +20,7 @@ _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "ca
 
 
 Series = Callable[[int, float, int], Mapping[str, Any]]
-"""Function from a pipeline (0: the job), a start in seconds and a maximum number of points to metrics over time."""
+"""Function that returns metrics over time for a pipeline (0: the job), a start in seconds and a maximum of points."""
 
 
 def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:

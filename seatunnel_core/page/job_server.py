@@ -33,7 +33,7 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class JobPage:
-    """Server for the page of a job, until ``close``. Raises ``OSError`` if no loopback port is available."""
+    """Server for the page of a job, until ``close`` is called. Raises ``OSError`` if no loopback port is available."""
 
     def __init__(self, run: Shown) -> None:
         self.key = secrets.token_urlsafe(24)
@@ -135,9 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_value(200, {"jobId": run.job_id, **({"name": name} if name else {})})
 
     def _allowed_path(self) -> str | None:
-        """Return the path of the request if its host and origin are this server; else reject it and return ``None``.
+        """Return the path of the request if its host and origin are this server; or else reject it and return ``None``.
 
-        This prevents DNS rebinding: the page of another site sends its own name as host or origin.
+        This prevents DNS rebinding: a page of another site sends that site's name as the host or origin.
         """
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         own = (self.server.host, f"localhost:{self.server.server_port}")

@@ -1,6 +1,6 @@
 """Output of ``seatunnel --check`` for a valid job.
 
-Spark is started only for jobs with columns that only Spark can determine, and then plans frames without rows.
+Spark is started only for jobs with columns that only Spark can determine, and then plans DataFrames without rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -152,7 +152,7 @@ def _warnings(job: PlannedJob) -> list[str]:
 
 
 def _inspect(job: PlannedJob, problems: Problems) -> None:
-    """Inspect the first objects of each source as tasks do, and report those that cannot be read."""
+    """Inspect the first objects of each source as tasks do, and report the objects that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = PlanningContext(
             parallelism=source.parallelism,
@@ -181,13 +181,13 @@ def _all_schemas(
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:
-    """Return a title with indented lines; nothing if there are no lines."""
+    """Return a title followed by indented lines; an empty list if there are no lines."""
     below = [f"  {line}" for line in lines]
     return [title, *below] if below else []
 
 
 def _settings(options: Options, *, verbose: bool) -> Iterator[str]:
-    """Yield the options that are set, and with ``verbose`` also those that have their default values."""
+    """Yield the options that are set and, with ``verbose``, the options with default values."""
     for option in options.declared:
         value = options[option]
         if value is None or not (verbose or options.is_set(option)):

@@ -73,8 +73,8 @@ def construct(
 def mistakes(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> list[Mistake]:
     """Return the mistakes in options other than ``rejected``, in the order in which the constructor reports them.
 
-    A rejected option is omitted, or replaced with each of its values if it has few. A further mistake counts only if it
-    occurs with all of these values and concerns an option that is set; otherwise it may be a consequence.
+    A rejected option is omitted or, if it has few possible values, replaced with each of them. A further mistake counts
+    only if it occurs with all of these values and concerns an option that is set; otherwise it may be a consequence.
     """
     found: list[Mistake] | None = None
     for values in _instead(options, rejected):
@@ -121,7 +121,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option that the messages mention, or else an option that changes the error when it is omitted."""
+    """Return the option that the messages mention, or else an option whose omission changes the error."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]
@@ -161,11 +161,11 @@ def _without(options: Options, keys: Iterable[str], instead: Mapping[str, Any]) 
 
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Dimension that is assumed for vectors without one. The plugin itself checks whether it may be missing."""
+"""Dimension that is assumed for vectors without a dimension. The plugin checks whether it may be missing."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
-    """Report each invalid column of a schema, and return the keys of their options. ``what`` describes the block."""
+    """Report the invalid columns of a schema, and return the keys of their options. ``what`` describes the block."""
     wrong: set[str] = set()
     for option in declared:
         schema = written.get(option.key) if option.type is SCHEMA else None

@@ -19,7 +19,7 @@ class Promise:
 
 
 def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
-    """Return the guarantee for one sink: the weakest among the sink itself and its upstream sources."""
+    """Return the guarantee for one sink: the weakest guarantee among the sink and its upstream sources."""
     for source in pipeline.sources:
         if not source.source.replayable and source.name in pipeline.roots(*sink.inputs):
             kind = source.source.identifier

@@ -64,7 +64,7 @@ def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iter
 
 
 def _key(key: str, above: tuple[str, ...]) -> str:
-    """Return a key as HOCON, without the salt that a Debezium property contains in its name."""
+    """Return a key as HOCON, without the salt in the name of a Debezium property."""
     if ".with.salt." in f".{'.'.join(above)}.".lower():
         key = HIDDEN
     key = without_salt(key)

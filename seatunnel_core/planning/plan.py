@@ -74,7 +74,7 @@ class PlannedSink:
 
     @property
     def binding(self) -> Binding:
-        """Binding of the committables to the current options of the sink."""
+        """Binding that ties the committables to the current options of the sink."""
         terms = {"plugin": self.sink.identifier, **self.sink.bound_to}
         mode = self.sink.save_mode
         return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
@@ -107,7 +107,7 @@ class PlannedPipeline:
 
     @property
     def on_frames(self) -> bool:
-        """True if Spark plans a source, a transform or a sink."""
+        """True if Spark plans a source, a transform or a sink of the pipeline."""
         return (
             any(isinstance(node.source, FrameSource) for node in self.sources)
             or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
@@ -116,7 +116,7 @@ class PlannedPipeline:
 
     @property
     def writes_directly(self) -> bool:
-        """True if tasks write directly to a target, which may then have rows that no checkpoint contains."""
+        """True if tasks write directly to a target, which may then contain rows that no checkpoint covers."""
         return any(
             each.sink.guarantee is not Guarantee.EXACTLY_ONCE and not isinstance(each.sink, FrameSink)
             for each in self.sinks
@@ -173,7 +173,7 @@ class PlannedJob:
 
     pipelines: tuple[PlannedPipeline, ...]
     manifest: Manifest
-    """Manifest with an assignment for every vertex. It is stored as the next version before anything starts."""
+    """Manifest with an assignment for every vertex. It is stored as the next version before the job starts."""
 
     dropped: tuple[str, ...] = ()
     """Sources and sinks of the stored job that were removed from this one."""

@@ -44,7 +44,7 @@ def plan_record(job: PlannedJob) -> dict[str, Any]:
 
 
 def _secrets_of(job: PlannedJob) -> Iterator[str]:
-    """Yield the values of secret options, to mask them in other options, too."""
+    """Yield the values of secret options, so that they can also be masked in other options."""
     for pipeline in job.pipelines:
         nodes = (each.options for each in _plugins(pipeline))
         for options in nodes:
@@ -90,7 +90,10 @@ def _vertex(
 
 
 def shown_options(options: Options, secrets: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the options that have a value, and whether each is set. Secret options and ``secrets`` are masked."""
+    """Return the options that have a value, each with a flag for whether it is set explicitly.
+
+    Secret options and ``secrets`` are masked.
+    """
     return [
         {
             "key": option.key,

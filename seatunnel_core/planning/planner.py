@@ -150,7 +150,7 @@ def _graph_of(
 
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
-    """Report valid nodes that do not match each other."""
+    """Report nodes that are valid individually but incompatible with each other."""
     right = right_part(graph, [each.plugin is not None for each in made])
     by_position = {id(each.node): each for each in made}
     plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}
@@ -187,7 +187,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Call ``meet``, with which the sources of each class may share resources."""
+    """Call ``meet``, which allows the sources of each class to share resources."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -226,7 +226,10 @@ def _reported_variable(problems: Problems) -> bool:
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
-    """Return the node of a block, and report its mistakes. With an unknown plugin, only common options are checked."""
+    """Return the node of a block, and report errors in it.
+
+    If the plugin is unknown, only common options are checked.
+    """
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier
     what = f"the {block.kind.value} {identifier}"

@@ -17,7 +17,7 @@ Pipelines = tuple[PlannedPipeline, ...]
 
 
 def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
-    """Report sinks that clear a folder which a source of the job reads."""
+    """Report sinks that clear a folder that a source of the job reads."""
     for sink in _sinks(pipelines):
         mode = sink.sink.save_mode
         emptied = None if mode is None else mode.emptied_folder
@@ -34,7 +34,7 @@ def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def refuse_endless_input(pipelines: Pipelines, problems: Problems) -> None:
-    """Report sinks that write into a folder which a source of the job watches for new files."""
+    """Report sinks that write into a folder that a source of the job watches for new files."""
     watching = [source for source in _sources(pipelines) if not source.source.bounded]
     for sink in _sinks(pipelines) if watching else ():
         written = sink.sink.target_folder
@@ -48,7 +48,7 @@ def refuse_endless_input(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return True if a folder equals, contains or is in a path, which may contain ``*``, ``?`` and ``[…]``."""
+    """Return True if a folder equals, contains or is inside a path, which may contain ``*``, ``?`` and ``[…]``."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True
@@ -108,7 +108,7 @@ def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def _dropping_origins(pipeline: PlannedPipeline, node: str) -> Iterator[str]:
-    """Yield the names of the last upstream transforms that drop the origins of rows."""
+    """Yield the names of the nearest upstream transforms that drop the origins of rows."""
     transform = next((each for each in pipeline.transforms if each.name == node), None)
     if transform is None:  # a source
         return
@@ -159,7 +159,7 @@ def refuse_lost_increments(pipelines: Pipelines, problems: Problems) -> None:
 def _refuse_partial(
     sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
 ) -> None:
-    """Report partitions that an increment may contain only in part, unless the job declares its partitions complete."""
+    """Report partitions that an increment may contain only in part, unless the job declares them complete."""
     if sink.sink.options.get(PARTITIONS_COMPLETE.key):
         return
     for source in sources:
@@ -175,7 +175,7 @@ def _refuse_partial(
 
 
 def _removes(sink: PlannedSink) -> str:
-    """Return the option and the value that remove all rows or partitions; empty if none does."""
+    """Return the option and value with which a sink removes all rows or partitions; empty if there is none."""
     mode = sink.sink.save_mode
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
@@ -207,7 +207,7 @@ def refuse_unfit_modes(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def _refuse_others(pipelines: Pipelines, sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that write to a target which another sink replaces, or into a folder below it."""
+    """Report sinks that write to a target that another sink replaces, or to a folder below it."""
     mode = sink.sink.save_mode
     if mode is None or not sink.sink.needs_end:
         return

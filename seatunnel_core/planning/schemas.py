@@ -25,8 +25,8 @@ def planned_schemas(
 ) -> dict[str, Schemas]:
     """Return the output schemas of each source and transform by name, as far as they are known before reading.
 
-    Without ``spark``, schemas that only Spark can determine are ``None``. ``scopes`` receives the rows that each Spark
-    transform processes together, with the reason.
+    Without ``spark``, schemas that only Spark can determine are ``None``. ``scopes`` is filled with a description, for
+    each Spark transform, of the rows that it processes together and the reason.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:
@@ -48,7 +48,7 @@ def planned_schemas(
 
 
 def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
-    """Report sinks that cannot write their input, as far as this is known without the data."""
+    """Report sinks that cannot write their input, where this can be determined without the data."""
     for sink in pipeline.sinks:
         try:
             sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
@@ -113,7 +113,7 @@ def _scope(
     plan: FramePlan | None,
     problems: Problems,
 ) -> str:
-    """Return the rows that the transform processes together, with the reason; report scopes that streaming rejects."""
+    """Describe which rows the transform processes together and why; report scopes that streaming rejects."""
     across = plan.across if plan is not None else ""
     if not across and joins(pipeline, planned):
         across = SEVERAL_INPUTS

@@ -1,4 +1,4 @@
-"""Settings of the checkpoint protocol, of restarts and of Spark, from the options of a job and its engine."""
+"""Checkpoint, restart and Spark settings, derived from the options of a job and its engine."""
 
 import io
 import os
@@ -119,7 +119,8 @@ delay between two tasks is as long as reading a quarter of a unit."""
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
     """Return the number of units of a source submitted to Spark per parallel reader.
 
-    It is 1 for ordered and unbounded sources, and if Spark itself reads, because these units do not share tasks.
+    It is 1 for ordered and unbounded sources and for sources that Spark itself reads, because their units do not share
+    tasks.
     """
     together = source.source.bounded and not is_ordered(pipeline, source) and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
@@ -151,7 +152,7 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """Return the modules that the tasks of a job import: modules in its pickled plugins, and their ``task_modules``."""
+    """Return the modules that the tasks of a job import: those of its pickled plugins and of ``task_modules``."""
     found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
     for plugin in _plugins(job):
         asked[type(plugin)] += 1
@@ -166,7 +167,7 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
 
 
 class _Description(io.BytesIO):
-    """Buffer for the start of a plugin's pickle, without rows. Module names are searched in it."""
+    """Buffer for the start of a plugin's pickle, without rows, in which module names are searched."""
 
     def write(self, data: "ReadableBuffer") -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:

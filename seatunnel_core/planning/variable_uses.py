@@ -25,11 +25,11 @@ _SECRETS = (
     r"""[\w.-]*["']?\s*[=:]"""
 )
 _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
-"""Pattern for the name of a secret with an assignment in a string: ``?password=``, ``"token": "``."""
+"""Pattern for an assignment to a secret's name in a string: ``?password=``, ``"token": "``."""
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
-"""Start of an SQL statement, where comparisons of columns look like assignments of secrets."""
+"""Pattern for the start of an SQL statement, in which comparisons of columns look like assignments of secrets."""
 
 
 @frozen

@@ -31,7 +31,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """Return lines about the delivery guarantees of a plugin."""
+    """Return the lines that describe the delivery guarantees of a plugin."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable if the option replayable is set: reading again must return the same rows"
@@ -67,7 +67,7 @@ def names(option: Option[Any]) -> str:
 
 
 def default(option: Option[Any]) -> str:
-    """Return the default of an option as in a job file, or ``""``."""
+    """Return the default of an option as written in a job file, or ``""``."""
     if option.default is None:
         return ""
     if has(type(option.default)):  # a block with one value for all keys may be written as a single word
@@ -92,7 +92,7 @@ def meaning(option: Option[Any]) -> str:
 
 
 def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
-    """Yield names, type (with default or requirement) and documentation of each option, required ones first."""
+    """Yield the names, type (with default or requirement) and documentation of each option, required ones first."""
     for option in sorted(options, key=lambda each: not each.required):
         unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
         need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""

@@ -40,7 +40,7 @@ class Plugin:
 
     identifier: str
     distribution: str
-    """Name of the package that contains it."""
+    """Name of the package that contains the plugin."""
 
     version: str
     state: str
@@ -50,7 +50,7 @@ class Plugin:
     """Missing packages of the plugin's extra. The plugin can be loaded, but fails when a job uses it."""
 
     extra: str = ""
-    """Extra of the distribution that installs these packages."""
+    """Extra of the distribution that installs the missing packages."""
 
     declared: type | None = field(default=None, repr=False)
     """Plugin class, if it could be loaded."""
@@ -131,7 +131,7 @@ class _Package:
 
 @cache
 def _package(distribution: Distribution | None) -> _Package:
-    """Return the metadata of a distribution. Cached, because each access parses the file."""
+    """Return the metadata of a distribution. The result is cached because each access parses the metadata file."""
     if distribution is None:
         return _Package()
     return _Package(name=distribution.name, version=distribution.version, requires=tuple(distribution.requires or ()))

@@ -1,4 +1,4 @@
-"""Plugins in Apache SeaTunnel's documentation that this project does not have, with plans and workarounds."""
+"""Plugins in Apache SeaTunnel's documentation that this project does not provide, with plans and workarounds."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,7 +21,7 @@ PLANNED_OPTIONS = {
 
 @frozen(kw_only=True)
 class NotYet:
-    """A SeaTunnel plugin that this version does not have."""
+    """A SeaTunnel plugin that this version does not provide."""
 
     kind: str
     """``"source"``, ``"transform"`` or ``"sink"``."""
@@ -69,7 +69,7 @@ def not_yet(kind: str, name: str) -> NotYet | None:
 
 
 def all_of_them() -> tuple[NotYet, ...]:
-    """Return the entries for all names in the documentation: planned ones first, then in its order."""
+    """Return the entries for all names in the documentation: planned ones first, the others in its order."""
     return tuple(sorted(filter(lambda each: each.listed, _BY_NAME.values()), key=lambda each: not each.planned))
 
 

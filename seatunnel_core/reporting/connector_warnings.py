@@ -11,7 +11,7 @@ _hearer: ContextVar["Callable[[str], None] | None"] = ContextVar("_hearer", defa
 
 
 class _Warnings(logging.Handler):
-    """Handler that forwards warnings to the pipeline that the current thread works for."""
+    """Log handler that forwards warnings to the pipeline of the current thread."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Forward the message. If logging is not configured, also pass it to Python's last-resort handler."""

@@ -24,7 +24,7 @@ SAMPLE_S = 5.0
 """Time between two samples, in seconds; rates are computed from the samples."""
 
 SAMPLES = 12
-"""Number of samples kept. With one every ``SAMPLE_S`` seconds, rates cover the last minute."""
+"""Number of samples kept. At one sample every ``SAMPLE_S`` seconds, rates cover the last minute."""
 
 MOST_WARNINGS = 20
 """Maximum number of warnings about rows and files that are kept for a pipeline."""
@@ -174,7 +174,7 @@ class Metrics:
         self.recent.completed(notice)
 
     def published(self, notice: commands.CheckpointPublished) -> None:
-        """Record the time that it took to publish the output of a checkpoint."""
+        """Record the time taken to publish the output of a checkpoint."""
         self._commit = self._commit.and_one(notice.commit_ms)
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
@@ -183,7 +183,7 @@ class Metrics:
         self.recent.aborted(notice)
 
     def begun_again(self) -> None:
-        """Count a repetition of a work unit that writes its rows directly to the target."""
+        """Count a repeated work unit that writes its rows directly to the target."""
         self.units_repeated += 1
 
     def warned(self, warning: str) -> None:

@@ -1,4 +1,4 @@
-"""HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
+"""HTML rendering of jobs in notebooks, without scripts or style sheets, for light and dark pages.
 
 Only this module escapes the text of a job (names, states, errors). It keeps notebooks from rendering text as formulas.
 """
@@ -158,7 +158,7 @@ def splits(view: "PipelineView") -> str:
 
 
 def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
-    """Return the rate of an ended job; empty for a resumed job, because its rows include earlier processes."""
+    """Return the rate of an ended job; empty for a resumed job, because its rows include those of earlier processes."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 

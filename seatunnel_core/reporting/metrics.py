@@ -11,7 +11,7 @@ from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
 from seatunnel_core.reporting.vertex_flow import VertexLoad
 
 STATES = {JobOutcome.FINISHED: "finished", JobOutcome.FAILED: "failed", JobOutcome.STOPPED: "canceled"}
-"""SeaTunnel's names of the states of ended jobs."""
+"""SeaTunnel's names for the states of ended jobs."""
 
 
 @frozen(kw_only=True)
@@ -55,7 +55,8 @@ class PipelineMetrics(PipelineView):
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """Rate over the last minute, or since this process started if it started later. This applies to all rates."""
+    """Rate over the last minute, or since the start of this process if that is more recent. This applies to all
+    rates."""
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0
@@ -107,7 +108,7 @@ class PipelineMetrics(PipelineView):
 
     loads: Mapping[str, VertexLoad] = field(factory=dict)
     """Rows, rates and back pressure of each source, transform and sink, by name. DataFrame transforms, and vertices
-    without a finished unit in this process, are missing."""
+    without a finished unit in this process, are omitted."""
 
     full_sinks: tuple[str, ...] = ()
     """Names of sinks that have reached the limit on uncommitted output. The sources that feed them pause."""

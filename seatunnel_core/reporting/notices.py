@@ -26,7 +26,7 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
 
 
 class Notices:
-    """Notices of one epoch. ``handlers`` has the method that counts and logs each type of notice."""
+    """Notices of one epoch. ``handlers`` maps each type of notice to the method that counts and logs it."""
 
     def __init__(self, log: PipelineLog, metrics: Metrics) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {

@@ -51,7 +51,7 @@ class Sample:
 
 
 Measured = Iterable[tuple[str, Labels, float]]
-"""Samples of a family, each with suffix, additional labels and value."""
+"""Samples of a family, each with a suffix, additional labels and a value."""
 
 
 @frozen
@@ -63,10 +63,10 @@ class Family:
     """``counter``, ``gauge`` or ``summary``."""
 
     help: str
-    """Description without quotes, backslashes and line ends, because the two formats escape them differently."""
+    """Description without quotes, backslashes or line breaks, because the two formats escape them differently."""
 
     labels: tuple[str, ...] = ()
-    """Labels in addition to the pipeline's."""
+    """Labels in addition to those of the pipeline."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
     """Function that returns the samples of a pipeline; ``None`` for a family that does not belong to a pipeline."""
@@ -300,7 +300,7 @@ def totals(job: JobMetrics) -> dict[str, float]:
 
 
 def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
-    """Return the samples that belong to no job: processes by ID, and the number of jobs in each state."""
+    """Return the samples that do not belong to a job: processes by ID, and the number of jobs in each state."""
     host, cluster = socket.gethostname(), {"cluster": CLUSTER}
     found = [
         Sample("cluster_info", "", {**cluster, "master": host}, 1),
@@ -313,7 +313,7 @@ def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list
 
 
 def page(found: Iterable[Sample]) -> str:
-    """Return the samples as a page with a final line end. Samples of unknown families are omitted."""
+    """Return the samples as a page that ends with a newline. Samples of unknown families are omitted."""
     by_family: dict[str, list[Sample]] = {}
     for sample in found:
         by_family.setdefault(sample.family, []).append(sample)

@@ -32,7 +32,7 @@ def pipeline_record(view: PipelineView) -> dict[str, Any]:
 
 
 def measured_record(view: PipelineMetrics) -> dict[str, Any]:
-    """Return the record with metrics, for pages. Rates still change until a minute after the last row."""
+    """Return the record with metrics, for pages. Rates keep changing for a minute after the last row."""
     return {
         **pipeline_record(view),
         **_moved(view),

@@ -39,7 +39,7 @@ class RecentCheckpoint(Stored):
 
 
 class RecentCheckpoints:
-    """The last ``KEPT`` checkpoints. One thread writes, any thread may read."""
+    """The last ``KEPT`` checkpoints. One thread writes; any thread may read."""
 
     def __init__(self) -> None:
         self._epoch = 0
@@ -101,7 +101,7 @@ class RecentFailure(Stored):
 
 
 class RecentFailures:
-    """The last ``KEPT_FAILURES`` failures. One thread writes, any thread may read."""
+    """The last ``KEPT_FAILURES`` failures. One thread writes; any thread may read."""
 
     def __init__(self) -> None:
         self._found: deque[tuple[float, Failure]] = deque(maxlen=KEPT_FAILURES)

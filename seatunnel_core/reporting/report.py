@@ -37,7 +37,7 @@ class PipelineView(stored_fields.Stored):
 
     id: int
     name: str
-    """Names of its sources and sinks: ``flights -> flights_out``."""
+    """Names of the sources and sinks of the pipeline: ``flights -> flights_out``."""
 
     phase: str
     """Phase of the protocol in lower case; ``starting Spark`` while the pipeline waits for Spark; ``waiting`` between a
@@ -75,7 +75,8 @@ class PipelineView(stored_fields.Stored):
     """Code of the error in ``failure``, for ``seatunnel help CODE``, or empty."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Messages about targets that contained rows before this job added rows. File names may not be valid UTF-8."""
+    """Messages about targets that already contained rows before this job added its own. File names may not be valid
+    UTF-8."""
 
     warnings: tuple[str, ...] = stored_fields.added((), loose=True)
     """Distinct warnings about rows and files while the pipeline ran, up to a maximum number."""

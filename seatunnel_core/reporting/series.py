@@ -32,7 +32,7 @@ COLUMNS = (
 _COUNTERS = 4
 _WIDTH = len(COLUMNS)
 _TOLERANCE_S = 0.5
-"""Seconds by which a timer may fire early."""
+"""Maximum time by which a timer may fire early, in seconds."""
 
 
 @frozen
@@ -84,7 +84,7 @@ class _Ring:
 
 
 class Series:
-    """Points of one pipeline or of a whole job. One thread adds points, any thread may read them."""
+    """Points of one pipeline or of a whole job. One thread adds points; any thread may read them."""
 
     def __init__(self) -> None:
         self._rings = tuple(_Ring(*level) for level in LEVELS)

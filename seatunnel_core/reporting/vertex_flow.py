@@ -19,15 +19,15 @@ class VertexLoad(Stored):
     rows_in_per_second: float
     rows_out_per_second: float
     busy: float
-    """Share of the time in which tasks worked in this vertex, from 0 to 1; the mean of parallel tasks."""
+    """Fraction of the time during which tasks worked in this vertex, from 0 to 1, averaged over parallel tasks."""
 
     back_pressure: float
-    """Share of the time in which the vertex waited for downstream vertices, from 0 to 1. Otherwise it was busy or
-    idle."""
+    """Fraction of the time during which the vertex waited for downstream vertices, from 0 to 1. Otherwise it was busy
+    or idle."""
 
 
 class VertexFlow:
-    """Totals of ended work units. One thread may write, any thread may read."""
+    """Totals of ended work units. One thread may write; any thread may read."""
 
     def __init__(self, samples: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -44,7 +44,7 @@ class VertexFlow:
         self._samples.append((self._clock(), self._sums))
 
     def loads(self) -> dict[str, VertexLoad]:
-        """Return the load of each vertex reported by tasks."""
+        """Return the load of each vertex for which tasks have reported work."""
         sums, (then, had) = self._sums, next(iter(tuple(self._samples)))
         seconds = max(self._clock() - then, 0.001)
         grown = {name: work - had.get(name, VertexWork()) for name, work in sums.items()}

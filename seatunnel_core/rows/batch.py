@@ -74,10 +74,10 @@ class OriginColumns:
 
 
 class Origins:
-    """Times and positions of the changes of rows, computed when needed. All are null for rows read from a table."""
+    """Times and positions of the changes of rows, computed on demand. All are null for rows read from a table."""
 
     def __init__(self, compute: Callable[[], OriginColumns]) -> None:
-        """Create the origins from a function that returns a value for each row. The function is called when needed."""
+        """Create the origins from a function that returns a value for each row and is called on demand."""
         self._compute = compute
 
     @property

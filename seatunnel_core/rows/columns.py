@@ -51,7 +51,10 @@ def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """Return the schema with other columns. Keys are kept if ``names`` (new by old name) contains their columns."""
+    """Return the schema with other columns.
+
+    Keys are kept if ``names`` (new names keyed by old names) contains their columns.
+    """
 
     def whole(key: tuple[str, ...]) -> bool:
         return all(name in names for name in key)

@@ -1,4 +1,4 @@
-"""``defaultValue`` of columns, and the placeholder for the current time of a job."""
+"""Handling of the ``defaultValue`` of columns, and the placeholder for the current time when a job runs."""
 
 import enum
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Conversion of a column's values to JSON strings with Arrow's kernels. The results equal ``value_text.json_text``.
+"""Conversion of a column's values to JSON strings with Arrow's kernels.
+
+The results are identical to those of ``value_text.json_text``.
 
 ``json_text`` is used for values that Arrow formats differently, and for types without a kernel.
 """
@@ -18,14 +20,15 @@ from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 _LEAST, _MOST = 1e-4, 1e10
-"""Range in which Python and Arrow format floating-point numbers equally, without an exponent, except integers."""
+"""Range in which Python and Arrow format floating-point numbers other than integers identically and without an
+exponent."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: 1e15}
 """Limit below which integers keep all digits, keyed by the size of the floating-point type in bits."""
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """Return an Arrow array without ``pa.array``, which imports pandas if it is installed. This would take a second."""
+    """Create an Arrow array without ``pa.array``, which imports pandas if it is installed; that takes a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -110,7 +113,7 @@ def _name(column: pa.Field, number: int) -> str:
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
-    """Return strings joined from parts. Ten times as fast as Arrow's ``binary_join_element_wise``.
+    """Return strings joined from parts. This is ten times as fast as Arrow's ``binary_join_element_wise``.
 
     ``order`` contains the numbers of the parts, counted over all arrays, in output order. ``begins`` contains the index
     in ``order`` at which each string begins, followed by the end of the last string.
@@ -166,14 +169,17 @@ def _point_zero(whole: NDArray[Any]) -> pa.Array:
 
 
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
-    """Return the values in the buffer of an array. The buffer may have further values, or be empty if all are null."""
+    """Return the values in the buffer of an array.
+
+    The buffer may contain additional values, or be empty if all are null.
+    """
     if not count:
         return np.empty(0, kind)
     return np.frombuffer(array.buffers()[1], kind, count, array.offset * np.dtype(kind).itemsize)
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the strings, with the results of ``make`` for the selected values."""
+    """Return the strings, replacing those of the selected values with the results of ``make``."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -286,13 +292,13 @@ def _held(array: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def _offsets(array: pa.Array) -> NDArray[Any]:
-    """Return the start of each list among the elements, followed by the end of the last list."""
+    """Return the offset of each list in the array of elements, followed by the end of the last list."""
     found = _numbers(array, "i4", len(array) + 1)
     return found.astype(np.int64) - int(found[0])
 
 
 def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.Array:
-    """Return lists of elements with commas between them. Each element consists of one or more parts."""
+    """Return lists as strings with commas between the elements. Each element consists of one or more parts."""
     begins = _offsets(array)
     lengths = np.diff(begins)
     missing = ~_bits(array.is_valid())

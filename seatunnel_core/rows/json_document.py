@@ -1,4 +1,4 @@
-"""Parser of external JSON, and of paths in it in the syntax of ``python-jsonpath`` (RFC 9535)."""
+"""Parser for external JSON and for paths in it, which use the syntax of ``python-jsonpath`` (RFC 9535)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -98,7 +98,10 @@ def is_single(path: str) -> bool:
 
 @cache
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """Return the steps of a path of names and indexes; ``None`` for others. Twenty times as fast as the package."""
+    """Return the steps of a path of names and indexes; ``None`` for other paths.
+
+    Evaluating the steps is twenty times as fast as using the package.
+    """
     selectors = [each for segment in getattr(compiled(path), "segments", ()) for each in segment.selectors]
     if not is_single(path):
         return None
@@ -118,8 +121,8 @@ def _child(document: Any, step: str | int) -> Any:
 def divided(path: str) -> tuple[str | None, str, str]:
     """Split a path at its last part that may select several values.
 
-    Return the path of their container, the path to each of them, and the remaining path. The first path is ``None`` if
-    the whole path selects at most one value.
+    Return the path of the container of these values, the path that selects them, and the remaining path. The first path
+    is ``None`` if the whole path selects at most one value.
     """
     segments = [str(segment) for segment in compiled(path).segments]
     several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]

@@ -15,7 +15,7 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Parse strict JSON, or else lax JSON. Raise a ValueError with the position if it is neither."""
+    """Parse a string as strict JSON or, if that fails, as lax JSON. Raise a ValueError with the position."""
     try:
         return parsed(text)
     except UnicodeDecodeError:

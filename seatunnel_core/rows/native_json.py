@@ -47,7 +47,10 @@ def parsed(text: bytes) -> Any:
 
 
 def glanced(text: bytes) -> Any:
-    """Parse faster than ``parsed``, but keep only the last value of a duplicate key. Also raises ValueError."""
+    """Parse a JSON document faster than ``parsed``, but keep only the last value of a duplicate key.
+
+    Raise ValueError like ``parsed``.
+    """
     return _decoded(text, lambda _: _GLANCING)
 
 
@@ -83,7 +86,7 @@ class NativeJson:
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """Return the rows. Arrow reads the columns ``native``, except columns with values of another kind."""
+        """Return the rows. Arrow parses the columns in ``native``, except those with values of another kind."""
         if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:
@@ -128,7 +131,7 @@ class NativeJson:
 
 
 def _lines_of_objects(text: bytes) -> bytes | None:
-    """Return the text without its last line end if each line certainly begins and ends with the brace of an object.
+    """Return the text without its last newline if each line certainly begins and ends with the brace of an object.
 
     A closing brace followed by an opening one separates two objects, so no object spans two lines. Equal numbers of
     rows and lines mean that no line contains two objects.

@@ -1,7 +1,8 @@
 """Flattening of nested rows: objects become columns, and lists become child tables.
 
 A field ``b`` of an object ``a`` is the column ``a__b``. A list ``tags`` of the table ``people`` is the table
-``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an ID, ``_row_id``.
+``people__tags``, with a row for each element; its columns are the fields of an object, or ``value``. Each row has an
+ID, ``_row_id``.
 Rows of child tables also have the ID of their parent, ``_parent_id``, and the index in its list, ``_list_index``, from
 0.
 
@@ -49,8 +50,9 @@ def _has_list(kind: pa.DataType) -> bool:
 def safe(name: str) -> str:
     """Return a name that all databases accept without quotes: ``unitPrice (EUR)`` becomes ``unit_price_eur``.
 
-    Capitalized words are separated by ``_``, letters become lower case, and each run of characters other than a to z,
-    digits and ``_`` becomes one ``_``, which is removed at the end. A leading digit is prefixed with ``_``.
+    Capitalized words are separated by ``_``, letters are lowercased, and each run of characters other than a to z,
+    digits and ``_`` becomes one ``_``, which is removed if it is at the end of the name. A leading digit is prefixed
+    with ``_``.
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     found = re.sub(r"[^a-z0-9_]+", "_", parted)

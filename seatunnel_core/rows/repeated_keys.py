@@ -9,7 +9,7 @@ from typing import Any
 
 
 class RepeatedKeyError(ValueError):
-    """A requested key of an object is duplicated. The message is complete."""
+    """Error for a duplicated key of an object that was requested. The message can be shown without additions."""
 
 
 class RepeatedKeys(dict[str, Any]):

@@ -113,7 +113,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
 
 
 def type_name(arrow: pa.DataType) -> str:
-    """Return SeaTunnel's name of an Arrow type, as in job files; Arrow's name if SeaTunnel has none."""
+    """Return SeaTunnel's name for an Arrow type, as in job files; Arrow's name if SeaTunnel has none."""
     for name, simple in SIMPLE.items():
         if simple == arrow:
             return name
@@ -177,7 +177,7 @@ _SAME: Mapping[pa.DataType, pa.DataType] = {
 
 
 def vector_name(arrow: pa.DataType) -> str | None:
-    """Return SeaTunnel's name of a vector type without the dimension; ``None`` for other types."""
+    """Return SeaTunnel's name for a vector type without the dimension; ``None`` for other types."""
     if not pa.types.is_fixed_size_list(arrow):
         return None
     return next((name for name, element in VECTORS.items() if element == arrow.value_type), None)

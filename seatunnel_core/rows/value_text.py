@@ -69,7 +69,7 @@ def shortest(value: float) -> float:
 
 
 def float_text(value: float, kind: pa.DataType) -> str:
-    """Format a number with the fewest digits of its type. NaN and infinities have Java's names."""
+    """Format a number with the fewest digits that identify it in its type. NaN and infinities have Java's names."""
     if not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity, -Infinity
     return str(shortest(value) if pa.types.is_float32(kind) else value)
@@ -85,7 +85,7 @@ def float_texts(values: pa.Array) -> pa.Array:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the first characters of a string, and the number of omitted characters."""
+    """Return a string truncated to ``most`` characters, with the number of omitted characters appended."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 

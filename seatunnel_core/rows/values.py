@@ -1,8 +1,8 @@
 """Conversion of JSON and configuration values to values that Arrow accepts for a type.
 
-The rules are those of SeaTunnel's documentation. Dates and times are ISO strings or further forms such as 2024/5/20
-12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, and a map is an object with
-string keys. A vector is a list of its numbers, and a binary vector is a list of its bytes or their base64.
+The rules are those of SeaTunnel's documentation. Dates and times are strings in ISO format or other formats such as
+2024/5/20 12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, and a map is an
+object with string keys. A vector is a list of its numbers, and a binary vector is a list of its bytes or their base64.
 """
 
 import base64
@@ -84,7 +84,7 @@ def row_converter(
 
 
 class _MismatchError(ValueError):
-    """Conversion error with a complete message."""
+    """Conversion error with a message that can be shown without additions."""
 
 
 def _shown(value: Any) -> str:
@@ -241,11 +241,14 @@ _WRITTEN = (
     re.compile(r"(\d{4})()(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)()", re.ASCII),
     re.compile(r"(\d{4})(年)(\d\d?)月(\d\d?)日(?: (\d\d?)时(\d\d)分(\d\d)秒())?", re.ASCII),
 )
-"""Further forms of dates and timestamps that SeaTunnel accepts, from the year to fractions of a second."""
+"""Patterns for other formats of dates and timestamps that SeaTunnel accepts, from the year to fractions of a second."""
 
 
 def _as_iso(text: str) -> str:
-    """Convert a date or timestamp in one of these forms to ISO 8601. Raise ValueError for other strings."""
+    """Convert a date or timestamp in one of the other accepted formats to ISO 8601.
+
+    Raise ValueError for other strings.
+    """
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError

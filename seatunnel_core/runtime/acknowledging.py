@@ -31,13 +31,13 @@ class Acknowledgements:
         """For each source of a joint query, the source that holds the state of the query."""
 
         self._lock = threading.Lock()
-        """Guards the attributes below."""
+        """Lock that guards the attributes below."""
 
         self._states: dict[int, VertexStates] = {}
         """States of the checkpoints that may be reported, by ID."""
 
         self._published = 0
-        """Newest checkpoint with all rows published."""
+        """Newest checkpoint whose rows are all published."""
 
         self._reported = 0
         """Last checkpoint that was or is being reported."""

@@ -20,7 +20,7 @@ from seatunnel_core.reporting.series import MOST_POINTS
 
 
 class Shown(Protocol):
-    """Methods of ``JobRun`` that the page of a job uses."""
+    """Methods of ``JobRun`` that the web page of a job uses."""
 
     job_id: str
     job: PlannedJob | None
@@ -92,7 +92,7 @@ def _status(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return ``JobMetrics`` with ``pid``; ``metrics`` contains the sums over all pipelines by SeaTunnel's names."""
+    """Return ``JobMetrics`` with ``pid``; ``metrics`` contains sums over all pipelines, keyed by SeaTunnel's names."""
     measured = run.metrics()
     return {"pid": os.getpid(), **asdict(measured), "metrics": totals(measured)}
 

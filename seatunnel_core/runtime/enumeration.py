@@ -33,7 +33,7 @@ def thaw(body: bytes) -> Enumeration:
 
 
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
-    """Return a schema in JSON. Empty members are omitted, as in versions without these members."""
+    """Return a schema as JSON values. Empty members are omitted, as in versions without these members."""
     frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),

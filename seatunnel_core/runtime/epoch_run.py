@@ -40,7 +40,7 @@ _STOPPING = "the job is stopping"
 
 
 class EpochOwner(Protocol):
-    """Receiver of notifications: an epoch has started or ended, or a savepoint has a result."""
+    """Receiver of notifications about the start and the end of an epoch and the results of savepoints."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
         """Handle the start of the epoch: the restore point is durable, and the pipeline can be resumed."""
@@ -53,7 +53,7 @@ class EpochOwner(Protocol):
 
 
 class EpochRun:
-    """Run of one epoch. Call ``start`` to begin it and ``leave`` to end it in every case."""
+    """Run of one epoch. Call ``start`` to begin it, and always call ``leave`` to end it."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class EpochRun:
         self._timers = Timers(shared.loop, self.deliver)
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
-        """True if an event has arrived since the last sample; otherwise no row has moved."""
+        """True if an event has arrived since the last sample; otherwise no rows have moved."""
         self._units = UnitRuns(work, shared, self.notices, self._metrics, self.deliver, self._when_spark_runs)
         self._polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(

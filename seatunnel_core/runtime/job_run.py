@@ -199,7 +199,7 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints, sorted by pipeline and then from oldest to latest."""
+        """Return all stored checkpoints, sorted by pipeline and then by age, oldest first."""
         if self._storage is None:
             raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
         listings = self._storage.scan_job(self.job_id)
@@ -233,7 +233,7 @@ class JobRun:
 
         Raises:
             UsageError: The job is not running, the table is unknown or is being read again already, or its source
-                cannot do that.
+                does not support this.
             TimeoutError: No checkpoint was completed in time; the table may still be read again.
         """
         if self._threads is None or self._done.is_set():
@@ -253,7 +253,7 @@ class JobRun:
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and release all resources. Idempotent.
 
-        Set ``last`` if the process exits afterwards: the method then does not wait until an idle Spark has stopped.
+        Set ``last`` if the process exits afterwards: the method then does not wait for an idle Spark to stop.
         """
         self._give_slots_back()  # first: no work can start from now on
         if self._threads is not None:

@@ -65,7 +65,7 @@ class JobThreads:
 
         ``on_begun`` is called from the loop's thread when the first pipeline can be resumed. ``on_end`` is called with
         the report when the job has ended, from any thread, possibly more than once. ``restored`` is True if an earlier
-        process ran the job. ``owns_backend`` is False if the backend is already started and remains so.
+        process ran the job. ``owns_backend`` is False if the backend is already running and stays open after the job.
         """
         self._job_id = job_id
         self._claim = claim
@@ -106,7 +106,7 @@ class JobThreads:
         """True if the manifest records the end of the job."""
         self._closed = False
         self._deaf = False
-        """True if the loop is about to end, so that it would not handle further requests."""
+        """True if the loop is about to end and would not handle further requests."""
         self._asking = threading.Lock()
 
     def start(self) -> None:
@@ -170,7 +170,7 @@ class JobThreads:
                 self._on_begun()
 
     def pipeline_ended(self, run: PipelineRun) -> None:
-        """End the job after the last pipeline.
+        """End the job once its last pipeline has ended.
 
         If another engine has taken over a pipeline, the others end immediately. A failure of the whole job stops them
         with a final checkpoint.
@@ -296,7 +296,10 @@ class JobThreads:
         return taken
 
     def reread(self, table: str) -> "Future[None]":
-        """Make the sources of a captured table read it again. The future ends once checkpoints contain the requests."""
+        """Make the sources of a captured table read it again.
+
+        The future completes once checkpoints contain the requests.
+        """
         accepted: Future[None] = Future()
         self._request(lambda: request_reread(self._runs, table, accepted), "no table can be read again")
         return accepted
@@ -378,7 +381,7 @@ class JobThreads:
     def _clear_late_staging(self) -> None:
         """Remove output that tasks staged after the last sweep (R9).
 
-        A cancelled task may stage output for a few more seconds. No task does so after Spark has ended.
+        A cancelled task may stage output for a few more seconds. No task does so after Spark has stopped.
         """
         for run in self._runs:
             try:

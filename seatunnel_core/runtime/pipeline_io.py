@@ -58,7 +58,8 @@ class PipelineIO:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine. If not, ``prepare_sinks`` checks that they access the same targets."""
+    """True if tasks run on this machine. If not, ``prepare_sinks`` checks that they can access the same targets as the
+    driver."""
 
     settled_below: int = 0
     """Epoch below which all output is published: the job had ended and removed its staging folders."""
@@ -266,7 +267,7 @@ class PipelineIO:
                 sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """Remove late staged output and unneeded state of sinks, after the end of the job was recorded."""
+        """Remove late staged output and unneeded state of sinks, after the end of the job has been recorded."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
@@ -342,7 +343,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit different splits than at the first start of the job.
+    """Raise ``UsageError`` if a source would emit splits that differ from those at the first start of the job.
 
     This happens if a query that combines all rows has been added to the job or removed from it.
     """

@@ -1,4 +1,4 @@
-"""Run of a pipeline until its final end: one epoch, and a further one after each retryable failure."""
+"""Run of a pipeline until its final end: one epoch, and another one after each retryable failure."""
 
 import asyncio
 import random
@@ -56,7 +56,7 @@ class PipelineOwner(Protocol):
     """Receiver of the start and the end of a pipeline."""
 
     def pipeline_begun(self, run: "PipelineRun") -> None:
-        """Handle the start of an epoch, from which on the pipeline can be resumed."""
+        """Handle the start of an epoch. From then on, the pipeline can be resumed."""
 
     def pipeline_ended(self, run: "PipelineRun") -> None:
         """Handle the final end of the pipeline, with ``run.outcome``."""
@@ -80,7 +80,7 @@ class PipelineRun:
         self._work = work
         self._shared = shared
         self._protocol_of = protocol_of
-        """Function that returns the protocol of the next epoch for a number of restarts."""
+        """Function that returns the protocol of the next epoch, given the number of restarts."""
         self._restart_policy = restart_policy
         self._budget = RestartBudget()
         self._committed_rows = 0  # rows committed at the last failure
@@ -97,7 +97,8 @@ class PipelineRun:
         self._waiting: asyncio.TimerHandle | None = None
         self._metrics = Metrics()
         self._last_view: tuple[PipelineView, int | None] | None = None
-        """View of an ended pipeline, and the time of the last checkpoint to compute its age."""
+        """View of an ended pipeline, and the time of its last checkpoint, from which the age of the checkpoint is
+        computed."""
 
     @property
     def id(self) -> int:
@@ -125,7 +126,7 @@ class PipelineRun:
         self._epoch.start()
 
     def stop(self) -> None:
-        """Stop after a final checkpoint, or immediately if the pipeline waits for a restart."""
+        """Stop after a final checkpoint, or immediately if the pipeline is waiting for a restart."""
         self._stopping = True
         if self.outcome is not None:
             return
@@ -135,7 +136,10 @@ class PipelineRun:
             self._epoch.stop()
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take a savepoint with the next checkpoint. ``stop`` and ``drain`` end the pipeline with it."""
+        """Take a savepoint with the next checkpoint.
+
+        With ``stop`` or ``drain``, the pipeline ends after the savepoint.
+        """
         self._savepoints[name] = answer
         self._stopping = self._stopping or stop or drain
         if self.outcome is not None:
@@ -149,7 +153,7 @@ class PipelineRun:
 
     @property
     def rereadable(self) -> tuple[str, ...] | None:
-        """Tables that its sources can read again; ``None`` if no source can do that."""
+        """Tables that the sources of the pipeline can read again; ``None`` if no source supports this."""
         return rereadable(self._work.planned)
 
     def reread(self, table: str, answer: Callable[[str, str], None]) -> int:
@@ -278,7 +282,7 @@ class PipelineRun:
         return self._metrics.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
-        """Return the current counters, or those of the previous epoch until they are restored; ``None`` before both."""
+        """Return the current counters, or the previous epoch's until they are restored; ``None`` before both."""
         if self._epoch is None:
             return None
         progress = self._epoch.progress()

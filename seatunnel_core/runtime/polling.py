@@ -33,7 +33,7 @@ class SourcePolling:
 
     _when_spark_runs: Callable[[Callable[[], None]], None]
     _stopped_by: Failure | None = field(default=None, init=False)
-    """Failure of the poll that ends the pipeline with a final checkpoint."""
+    """Failure of a poll, which ends the pipeline with a final checkpoint."""
 
     rereads: Rereads = field(factory=Rereads, init=False)
     """Requests to read tables again, which polls add to the cursors."""

@@ -52,7 +52,7 @@ class Rereads:
 
     _new: list[Reread] = field(factory=list, init=False)
     _taken: list[Reread] = field(factory=list, init=False)
-    """Requests that are part of their source's state, but not yet of a checkpoint."""
+    """Requests that are contained in the state of their source, but not yet in a checkpoint."""
 
     _triggered: dict[int, list[Reread]] = field(factory=dict, init=False)
     """Requests that a triggered checkpoint contains, keyed by the ID of the first such checkpoint."""
@@ -97,7 +97,7 @@ class Rereads:
                 each.answer("")
 
     def close(self, reason: str, *, unsaved: bool = True) -> None:
-        """Reject new requests and those that no poll has received; with ``unsaved``, also those in no checkpoint.
+        """Reject new requests and those that no poll has received; with ``unsaved``, also those without a checkpoint.
 
         After a request to stop, polls that are still in progress do not change the state any more.
         """
@@ -111,7 +111,7 @@ class Rereads:
 
 
 def rereadable(planned: PlannedPipeline) -> tuple[str, ...] | None:
-    """Return the tables that the sources of a pipeline can read again; ``None`` if no source can do that."""
+    """Return the tables that the sources of a pipeline can read again; ``None`` if no source supports this."""
     found = [each.source for each in planned.sources if isinstance(each.source, SupportsReread)]
     return tuple(table for each in found for table in each.captured_tables()) if found else None
 
@@ -140,11 +140,11 @@ def _sinks_problem(planned: PlannedPipeline, source: str) -> str:
 
 
 class RereadPipeline(Protocol):
-    """Pipeline of a job: ``PipelineRun``."""
+    """Methods of ``PipelineRun`` that are used to read tables again."""
 
     @property
     def rereadable(self) -> Sequence[str] | None:
-        """Tables that its sources can read again; ``None`` if no source can do that."""
+        """Tables that the sources of the pipeline can read again; ``None`` if no source supports this."""
 
     def reread(self, table: str, answer: Callable[[str, str], None]) -> int:
         """Pass a request to each source that captures a table; return the number of answers to expect.

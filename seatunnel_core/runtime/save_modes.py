@@ -1,4 +1,4 @@
-"""Save modes, applied once per job and target before any pipeline of the job publishes there (R4)."""
+"""Save modes, applied once per job and target before any pipeline of the job publishes to the target (R4)."""
 
 import threading
 from collections import defaultdict

@@ -31,7 +31,7 @@ class SavepointPipeline(Protocol):
 
     @property
     def title(self) -> str:
-        """Names of its sources and sinks, for users."""
+        """Names of the sources and sinks of the pipeline, for users."""
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
         """Take a savepoint, and call ``answer`` after it has been stored or has failed."""
@@ -92,7 +92,7 @@ class _Taking:
 
 
 class JobSavepoints:
-    """Savepoints of a job in progress.
+    """Savepoints of a job that are in progress.
 
     ``take`` and the results of pipelines run on the loop's thread; the manifest is written in the storage's pool.
     """
@@ -102,11 +102,11 @@ class JobSavepoints:
         self._pool = pool
         self._open: dict[str, _Taking] = {}
         self._stopped: list[_Taking] = []
-        """Complete savepoints to write when the job has stopped."""
+        """Completed savepoints to write to the manifest when the job has stopped."""
 
         self._concluded = False
         self._ending = threading.Lock()
-        """Guards ``_stopped`` and ``_concluded``, because ``conclude`` is not called on the loop's thread."""
+        """Lock that guards ``_stopped`` and ``_concluded``, because ``conclude`` is not called on the loop's thread."""
 
     def take(
         self,

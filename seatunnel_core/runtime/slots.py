@@ -23,7 +23,10 @@ class Reservation:
         self._service = service
 
     def when_granted(self, start: Callable[[], object]) -> None:
-        """Call ``start`` once the job has slots, now or from the thread of an ending job. It must return quickly."""
+        """Call ``start`` once the job has slots: now, or from the thread of a job that ends.
+
+        ``start`` must return quickly.
+        """
         self._service.start_when_granted(self, start)
 
     def release(self) -> None:

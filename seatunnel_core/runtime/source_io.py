@@ -84,7 +84,7 @@ class SourceIO:
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
-    """Storage for enumerations, as attachments."""
+    """Checkpoint storage, in which enumerations are stored as attachments."""
 
     backend: SparkBackend = field(repr=False)
     upstream: Acknowledgements = field(repr=False)

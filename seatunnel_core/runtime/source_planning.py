@@ -53,7 +53,8 @@ class Planner:
     """Function that receives the operator chains by source, on the loop."""
 
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that delivers an event on the loop, unless it is late. Its argument creates the event for a time."""
+    """Function that delivers an event on the loop, unless it arrives too late. Its argument creates the event for a
+    given time."""
 
     _when_spark_runs: Callable[[Then], None]
     """Function that calls its argument on the loop once Spark runs or has failed to start."""
@@ -62,7 +63,7 @@ class Planner:
     """Function that receives the warnings of a connector, in a thread of the pool."""
 
     _waiting: dict[str, _Enumerated] = field(factory=dict, init=False)
-    """Sources, by name, that wait for the enumeration of the others because all are planned together."""
+    """Sources, by name, that wait for the enumeration of the other sources because all are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
         """Enumerate a source. If tasks must inspect objects first, wait until Spark runs."""

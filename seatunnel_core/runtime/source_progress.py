@@ -1,4 +1,4 @@
-"""Progress of the sources of a pipeline, which is also known between polls and after restarts."""
+"""Progress of the sources of a pipeline, available between polls and after restarts."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ _CURRENT_S = 30
 class _Polled:
     cursor: PollCursor = field(repr=False)
     at: float
-    """Time of the poll in monotonic seconds."""
+    """Time of the poll, in seconds of the monotonic clock."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
     """Facts that the cursor does not contain yet."""
@@ -41,10 +41,11 @@ class ProgressOfSources:
         self._clock = clock
         self._polled: Mapping[str, _Polled] = {}
         self._shown: Mapping[str, tuple[_Polled, SourceProgress | None]] = {}
-        """Last computed progress, and its input."""
+        """Last computed progress, and the input from which it was computed."""
 
         self._outdated: frozenset[str] = frozenset()
-        """Sources with their last poll in an earlier epoch: its cursor may contain facts that are reported again."""
+        """Sources that were last polled in an earlier epoch; the cursor of that poll may contain facts that are
+        reported again."""
 
     def polled(self, source: str, cursor: PollCursor, absorbed: Sequence[Fact]) -> None:
         """Store the cursor that a poll returned after receiving the facts ``absorbed``."""

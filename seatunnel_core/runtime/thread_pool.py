@@ -39,7 +39,7 @@ class ThreadPool:
 
         self._closed = False
         self._changing = threading.Lock()
-        """Guards the attributes above: no work is queued after ``close``."""
+        """Lock that guards the attributes above, so that no work is queued after ``close``."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
         """Queue the work; raise ``RuntimeError`` if the pool is closed or no thread can be started."""
@@ -64,7 +64,7 @@ class ThreadPool:
             thread.join()
 
     def _start_thread(self) -> None:
-        """Start another thread. If the system denies it, the existing threads run the work."""
+        """Start another thread. If the operating system refuses, the existing threads run the work."""
         name = f"{self._name}-{len(self._threads)}"
         thread = threading.Thread(target=self._serve, name=name, daemon=True)
         try:

@@ -21,13 +21,13 @@ class Timers:
     _handles: dict[str, asyncio.TimerHandle] = field(factory=dict, init=False)
 
     def set(self, command: commands.SetTimer) -> None:
-        """Set a timer, and replace the one with the same key."""
+        """Set a timer, replacing any timer with the same key."""
         self.cancel(command)
         delay_s = max(0, command.at_ms - now_ms()) / 1000
         self._handles[command.key] = self._loop.call_later(delay_s, self._fired, command)
 
     def cancel(self, command: commands.SetTimer | commands.CancelTimer) -> None:
-        """Cancel the timer with a key, if it is set."""
+        """Cancel the timer with the key of the command, if it is set."""
         handle = self._handles.pop(command.key, None)
         if handle is not None:
             handle.cancel()

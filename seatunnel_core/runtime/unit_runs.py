@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @define(eq=False, repr=False)
 class UnitRuns:
-    """Attempts of one epoch that wait for Spark or run on it. Only the loop's thread calls the methods."""
+    """Attempts of one epoch that wait for Spark or run on it. All methods are called on the loop's thread."""
 
     _work: PipelineIO
     _shared: SharedResources
@@ -43,7 +43,7 @@ class UnitRuns:
     """Submission time in milliseconds, keyed by Spark task and attempt."""
 
     _counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = field(factory=dict, init=False)
-    """Progress of running units that was already counted, keyed by task and attempt."""
+    """Progress of running units that has already been counted, keyed by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
         """Add the operator chains of tasks, keyed by task."""
@@ -96,7 +96,7 @@ class UnitRuns:
         self._note_under_way()
 
     def _count_ended(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
-        """Count the work that an ended unit has done since its last report, if it reported any."""
+        """Count the work that a finished unit has done since its last progress report, if it has reported any work."""
         if work or key in self._counted:
             self._count(key, work)
             del self._counted[key]
@@ -129,14 +129,14 @@ class UnitRuns:
         self._deliver(partial(_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
-        """Report that a unit which writes directly to a target runs again, so its rows may be duplicated."""
+        """Report that a unit that writes directly to a target runs again, so its rows may be duplicated."""
         chain = self._chains[order.task]
         self._metrics.begun_again()
         self._notices.begun_again(order, chain.doubling)
 
 
 def _event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
-    """Return the event for the result of an attempt; ``chain`` describes the input of a failed one."""
+    """Return the event for the result of an attempt; ``chain`` describes the input of a failed attempt."""
     if result.failure is not None:
         return events.UnitFailed(
             now_ms=now,

@@ -1,11 +1,11 @@
-"""``secret://aws/NAME``: AWS Secrets Manager with boto3, which finds region and credentials as usual."""
+"""``secret://aws/NAME``: AWS Secrets Manager through boto3, with its usual region and credentials."""
 
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.secret_store import SecretStore
 
 
 class AwsSecrets(SecretStore):
-    """Secrets in AWS Secrets Manager: the newest version of the secret with this name or ARN."""
+    """Secrets in AWS Secrets Manager, by name or ARN; always the newest version."""
 
     def get(self, name: str) -> str:
         import boto3

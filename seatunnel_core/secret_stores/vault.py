@@ -1,6 +1,7 @@
 """``secret://vault/MOUNT/PATH#KEY``: HashiCorp Vault, version 2 of its key-value engine, with hvac.
 
-Address and credentials are in the environment: ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE``, ``VAULT_CACERT``.
+The address and credentials are read from the environment: ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE``,
+``VAULT_CACERT``.
 """
 
 import json
@@ -11,7 +12,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class VaultSecrets(SecretStore):
-    """Secrets in HashiCorp Vault. A secret is a JSON object; ``#KEY`` selects a member."""
+    """Secrets in HashiCorp Vault. A secret is a JSON object; ``#KEY`` selects one of its members."""
 
     def get(self, name: str) -> str:
         import hvac

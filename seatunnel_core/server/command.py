@@ -1,4 +1,4 @@
-"""The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's suffix ``.sh``.
+"""The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, with or without SeaTunnel's suffix ``.sh``.
 
 The exit codes are the same as for ``seatunnel``: 0 for success, 1 for failure, 2 for wrong usage or configuration.
 """
@@ -133,12 +133,12 @@ def _start(argv: Sequence[str]) -> int:
 
 
 def _config_folder(config: NodeConfig) -> Path:
-    """Return the folder of the engine's file, else the folder of the logs."""
+    """Return the folder of the engine's configuration file, or the log folder if there is no such file."""
     return config.logs if config.engine_file is None else config.engine_file.parent
 
 
 def _jvm_options(config: NodeConfig) -> list[str]:
-    """Return the lines of ``jvm_options``, or of the role-specific file, in the engine file's folder."""
+    """Return the JVM options from the file for the node's role, which is next to the engine's configuration file."""
     path = (config.engine_file or Path("config/seatunnel.yaml")).parent / config.role.jvm_options_file
     if not path.is_file():
         return []
@@ -222,7 +222,7 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
 
 
 def _page_of(pid: int) -> str:
-    """Return the URL of a node's web page; empty if it serves none."""
+    """Return the URL of a node's web page; empty if the node does not serve one."""
     for path in _notes().glob(f"*-{pid}.json"):
         with contextlib.suppress(OSError, StoredValueError):
             return stored.text(stored.parse(path.read_bytes()), "page")

@@ -48,7 +48,7 @@ class Timing:
 
     @property
     def lease_s(self) -> float:
-        """Time after sending an acknowledged heartbeat during which the leader may act."""
+        """Time for which the leader may act after it sent an acknowledged heartbeat."""
         return self.timeout_s / 2
 
 
@@ -62,7 +62,7 @@ class Role(enum.Enum):
 
 @frozen(kw_only=True)
 class Seen:
-    """The parts of an observation of the state that the election uses."""
+    """The fields of a state observation that the election uses."""
 
     claimed: int = 0
     term: int = 0
@@ -158,7 +158,7 @@ class Election:
     # -- events -----------------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> list[Command]:
-        """Return the command that is due. Call this after every event and after ``pause_s``."""
+        """Return the command that is due, if any. Call this after every event and after ``pause_s``."""
         if self.role is Role.LEADER:
             if self._beating or now < self._beat_at:
                 return []
@@ -175,7 +175,7 @@ class Election:
         return []
 
     def pause_s(self, now: float) -> float:
-        """Return the number of seconds until ``tick`` may return a command, if no other event occurs before."""
+        """Return the number of seconds until ``tick`` may return a command, if no other event occurs first."""
         if self.role is Role.LEADER:
             return math.inf if self._beating else max(0.0, self._beat_at - now)
         if self.role is Role.CLAIMING:
@@ -206,7 +206,7 @@ class Election:
             self._look_at = now + self.timing.rank_pause_s * self._rank(seen)
 
     def claimed(self, began: float, now: float, term: int, behind: Seen) -> None:
-        """Record the success of a claim that started at ``began``; ``behind`` is the state as read after it."""
+        """Record the success of a claim that started at ``began``; ``behind`` is the state read after the claim."""
         before = self.seen
         same = (
             before is not None

@@ -15,7 +15,7 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class ClusterError(SeaTunnelError):
-    """An error of a cluster without a more specific class."""
+    """Cluster error for which there is no more specific class."""
 
     code = "CLUSTER"
 

@@ -1,4 +1,4 @@
-"""Logger levels of this process with log4j's level names, and their original levels."""
+"""Logger levels of this process, by log4j's names, and the original levels of changed loggers."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Report of a member's agent on its worker processes, for the leader."""
+"""Report from a member's agent to the leader about its worker processes."""
 
 from collections.abc import Mapping
 
@@ -29,11 +29,11 @@ class HostReport(Stored):
 
 @frozen(kw_only=True)
 class MemberReport(Stored):
-    """All worker processes of a member. Processes that are missing in the report have ended with all their jobs."""
+    """All worker processes of a member. Processes that are missing from the report have ended with all their jobs."""
 
     hosts: tuple[HostReport, ...] = ()
     ended: tuple[str, ...] = added(())
-    """Boot IDs of processes that ended by themselves or were faulty while this agent supervised them."""
+    """Boot IDs of processes that exited on their own or were faulty while this agent supervised them."""
 
     tags: Mapping[str, str] = field(factory=dict)
     """Attributes of the member, for the tag filters of jobs."""
@@ -42,7 +42,7 @@ class MemberReport(Stored):
     """Slots of the worker nodes that this member uses, keyed by address; empty if it runs tasks itself."""
 
     moves_rows: bool = added(True)
-    """True if this member runs tasks itself, because its role is not just ``master``."""
+    """True if this member runs tasks itself; False for the role ``master``."""
 
     offered: int = added(0)
     """Number of slots that the member's shared process offers when it is ready; 0 for dynamic slots."""

@@ -1,4 +1,4 @@
-"""Roles of cluster members, with the names of their files."""
+"""Roles of cluster members, with the file names of each role."""
 
 import enum
 
@@ -7,7 +7,7 @@ class MemberRole(enum.Enum):
     """Role of a member, as in option ``-r`` of ``seatunnel-cluster``."""
 
     MASTER_AND_WORKER = "master_and_worker"
-    """Can lead, stores the state, and runs jobs with their tasks."""
+    """Can lead, stores the state, and runs jobs and their tasks."""
 
     MASTER = "master"
     """Can lead, stores the state, and runs jobs; their tasks run on worker nodes."""

@@ -42,7 +42,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
     ``on_ready`` is called when the node listens, with its address and the URL of its web page (empty if there is none).
 
     Raises:
-        UsageError: Ports are taken, the configuration is invalid, or the path of the logs contains another user's link.
+        UsageError: Ports are in use, the configuration is invalid, or the log path contains another user's link.
         PlatformError: The extra ``cluster`` is not installed.
     """
     try:
@@ -156,7 +156,7 @@ def _require_own_logs(config: NodeConfig) -> None:
 
 
 def _warn_of_readers(config: NodeConfig) -> None:
-    """Warn about logs that other users can read or replace. Storages themselves warn about the state."""
+    """Warn about logs that other users can read or replace. For the state, the storages themselves log warnings."""
     if config.logs.is_dir() and is_changeable_by_others(config.logs):
         logger.warning("other users may replace logs in %s: make it a folder to which only your user can write, "
                        "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip

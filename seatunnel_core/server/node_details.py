@@ -14,7 +14,7 @@ from seatunnel_storage_api.secret import shown
 TARGET = "/internal/v1/node"
 
 _MEASURED = ("jvm_", "process_")
-"""Prefixes of the metrics of processes."""
+"""Name prefixes of process metrics."""
 
 
 async def node_details(agent: NodeAgent) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Interface of a node for metrics and events."""
+"""Interface through which metrics and events observe a node."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

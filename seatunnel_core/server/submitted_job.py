@@ -14,7 +14,7 @@ from seatunnel_core.planning.variable_uses import Plugins, refuse_secrets
 from seatunnel_core.server.state.records import JobRecord
 
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
-"""File names by format of a request."""
+"""Job file names by request format."""
 
 
 NO_BOUND = nullcontext()
@@ -41,7 +41,8 @@ class SubmittedJob:
     def read(self, *, loads_sinks: bool = True) -> RawJob:
         """Parse the job with the submitted variables and this process's environment; raise ``ConfigError`` if invalid.
 
-        The event loop of a node runs no plugins, so it sets ``loads_sinks`` to False (see ``Variables.loads_sinks``).
+        The event loop of a node does not run plugins, so it sets ``loads_sinks`` to False (see
+        ``Variables.loads_sinks``).
         """
         raw = self._read(loads_sinks=loads_sinks)
         raw.problems.raise_errors()
@@ -52,7 +53,7 @@ class SubmittedJob:
 
         Raises:
             ConfigError: The job cannot be parsed. Other errors, such as secret values that would be stored, are in the
-                problems of the result, so that the planner reports all.
+                problems of the result, so that the planner can report all of them.
         """
         with within:
             raw = self._read()

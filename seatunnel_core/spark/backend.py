@@ -48,7 +48,7 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started or has stop
 
 
 class SparkBackend:
-    """Spark application that ``start`` starts or adopts. ``stop`` does not end an adopted application."""
+    """Spark application that was started or adopted by ``start``. ``stop`` does not end an adopted application."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
@@ -56,7 +56,7 @@ class SparkBackend:
         self._slots = 0
         self.holds_back = False
         """True if Spark never runs more than ``slots`` tasks at once. False for a cluster, because executors may join,
-        and with ``spark.default.parallelism``, which may be less than the number of processors."""
+        and if ``spark.default.parallelism`` is set, because it may be less than the number of processors."""
         self.speculates = False
         """True if Spark may run two attempts of a task concurrently even if its Spark job has only this task."""
         self._bases: dict[int, RDD[int]] = {}
@@ -72,7 +72,7 @@ class SparkBackend:
     # -- start and stop -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start Spark, or adopt a running application. Does nothing if already started."""
+        """Start Spark, or adopt a running application. Do nothing if Spark is already started."""
         if self._running is not None:
             return
         self._running = session.start(self.settings)
@@ -100,7 +100,7 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """Abort a ``start`` that waits for the executors of a cluster: it raises PlatformError."""
+        """Abort a ``start`` that waits for the executors of a cluster; ``start`` then raises PlatformError."""
         self._given_up.set()
 
     def stop(self) -> None:
@@ -109,7 +109,7 @@ class SparkBackend:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop``, but without waiting (about a second). For a process that is about to exit."""
+        """Stop Spark like ``stop``, but without the wait of about a second. For a process that is about to exit."""
         if (running := self._let_go()) is not None:
             session.leave(running)
 
@@ -145,13 +145,13 @@ class SparkBackend:
         return self._slots
 
     def count_slots(self) -> int:
-        """Count the slots of a cluster again, because executors may have changed."""
+        """Recount the slots of a cluster, because its executors may have changed, and return their number."""
         self._slots = max(1, cores(self.context))
         return self._slots
 
     @property
     def application(self) -> str:
-        """Application ID on the cluster's master; empty during the start, and if Spark runs locally."""
+        """Application ID at the Spark master; empty during startup and if Spark runs locally."""
         running = self._running
         if running is None or str(running.context.master).startswith("local"):
             return ""
@@ -172,7 +172,7 @@ class SparkBackend:
 
     @property
     def log_file(self) -> str | None:
-        """Path of the Spark and Java log; ``None`` for an adopted session and without Spark."""
+        """Path of the Spark and Java log; ``None`` if the session is adopted or Spark is not running."""
         path = self._running.log_file if self._running is not None else None
         return str(path) if path is not None else None
 
@@ -196,8 +196,9 @@ class SparkBackend:
     def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """Run a Spark job with a single task, which requests units from ``listener`` and reports their results.
 
-        Return the results that could not be reported, with the indexes of their work items. The exceptions are those of
-        ``run``. If the task writes directly, they are raised only after it has ended or its executor was declared lost.
+        Return the results that could not be reported, with the indexes of their work items. The exceptions are the same
+        as for ``run``. If the task writes directly, they are raised only after the task has ended or its executor has
+        been declared lost.
         """
         exchange = self._exchange
         if exchange is None:
@@ -270,7 +271,7 @@ class SparkBackend:
             return self._frames
 
     def cancel(self, tag: str) -> None:
-        """Cancel the Spark job with this tag, if any, without waiting until it has ended."""
+        """Cancel the Spark job with this tag, if any, without waiting for it to end."""
         if self._running is None:
             return
         try:

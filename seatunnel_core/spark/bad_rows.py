@@ -3,8 +3,8 @@
 A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. A rejected batch is
 therefore divided until each bad row is isolated, and all other rows are written in order.
 
-The old and the new row of an update stay together and are rejected together. Without its new row, a sink would combine
-the old row with the next row.
+The old and the new row of an update stay together and are rejected together. If the new row were missing, the sink
+would combine the old row with the next row.
 """
 
 import enum
@@ -85,7 +85,7 @@ def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, n
 
 
 def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tuple[Batch, int, RowError | None] | None:
-    """Write a row or an update with null instead of the rejected value. Return ``None`` if it cannot be null.
+    """Write a row or an update with null instead of the rejected value. Return ``None`` if the value cannot be null.
 
     Otherwise return the rows, the number of nulls, and the error if a value of another column is also rejected.
     """
@@ -101,9 +101,9 @@ def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tupl
 
 
 def _with_null(batch: Batch, name: str | None) -> Iterator[tuple[Batch, int]]:
-    """Yield the batch with null in a column, first for each single row and then for all rows, and the number of nulls.
+    """Yield the batch with null in a column, first for each single row and then for all rows, with the number of nulls.
 
-    The error does not identify the row of an update, and a value that can be written must not be replaced.
+    The error does not identify which row of an update is bad, and a value that can be written must not be replaced.
     """
     if name is None or name not in batch.rows.schema.names:
         return

@@ -27,7 +27,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a new prediction of its duration; the old one may be older than all measurements."""
+        """Return the unit with a new prediction of its duration; the old prediction may precede all measurements."""
         order = waiting.load
         pace = self._paces.get(order.chain)
         if pace is None or (waiting.measured and order.chain.source.waits is not None):
@@ -36,7 +36,7 @@ class Paces:
         return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def learn(self, batch: RunningBatch, order: Order, result: UnitResult, cost_ms: float) -> None:
-        """Record the duration of a unit; ``cost_ms`` is its share of the task's time."""
+        """Record the duration of a unit; ``cost_ms`` is the unit's share of the task's time."""
         busy = result.busy_ms / max(result.wall_ms, 0.001)
         if len(batch.reader_threads) and busy * sum(batch.reader_threads.values()) > SATURATED:
             busy = 1.0  # its threads wait for each other
@@ -47,7 +47,7 @@ class BatchChoice:
     """Selection of the next batch, without side effects. The caller holds the dispatcher's lock."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
-        """Create the choice for a backend; ``UnitDispatcher`` describes the other arguments."""
+        """Create the selection for a backend. See ``UnitDispatcher`` for the other arguments."""
         self._backend = backend
         self._mode = mode
         self._longest_ms = longest_ms

@@ -26,7 +26,7 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""Time to wait for further units of an I/O-bound source, in seconds. They then share a task batch."""
+"""Time to wait for more units of an I/O-bound source, in seconds, so that they share a task batch."""
 
 
 class UnitDispatcher:
@@ -61,7 +61,7 @@ class UnitDispatcher:
 
     @property
     def _most_jobs(self) -> int:
-        """Maximum number of concurrent Spark jobs. Some keep the slots busy while others start and end."""
+        """Maximum number of concurrent Spark jobs. Some jobs keep the slots busy while others start and end."""
         return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(
@@ -76,9 +76,9 @@ class UnitDispatcher:
     ) -> None:
         """Queue an attempt at a work unit.
 
-        ``on_result`` is called once, unless the pipeline is cancelled; ``on_again`` when the unit begins again, because
-        a sink may then receive its rows twice; ``on_progress`` repeatedly. ``restored`` is True if an earlier process
-        may have begun the unit.
+        ``on_result`` is called once, unless the pipeline is cancelled. ``on_again`` is called when the unit begins
+        again, because a sink may then receive its rows twice. ``on_progress`` is called repeatedly. ``restored`` is
+        True if an earlier process may have begun the unit.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
         if chain.writes_at_once and self._backend.speculates:
@@ -102,7 +102,7 @@ class UnitDispatcher:
     def cancel(self, job_id: str, pipeline_id: int) -> None:
         """Remove the waiting units of a pipeline, and stop its running ones unless other pipelines share their job.
 
-        After this returns, no result of an earlier unit is forwarded, unless its callback is already running.
+        After this returns, results of earlier units are not forwarded, unless their callback is already running.
         """
         pipeline = (job_id, pipeline_id)
         with self._changed:
@@ -289,7 +289,7 @@ class UnitDispatcher:
     # -- failures of a whole batch --------------------------------------------------------------------------------
 
     def _watch(self, batch: RunningBatch) -> Watch | None:
-        """Start a timer that requeues the unbegun units of an overdue batch (rule R15); ``None`` for a single unit.
+        """Start a timer that requeues unbegun units of an overdue batch (R15); return ``None`` for a single unit.
 
         A batch is overdue if it takes much longer than predicted, excluding possible waiting time in Spark.
         """
@@ -314,7 +314,7 @@ class UnitDispatcher:
     def _give_away(self, batch: RunningBatch) -> bool:
         """Requeue the units that an overdue batch has not begun. Return False if they are unknown.
 
-        Begun units continue. Otherwise they would be read, and perhaps written, twice.
+        Units that have begun continue, because they must not be read, and perhaps written, twice.
         """
         with self._changed:
             if batch.reached:
@@ -324,7 +324,7 @@ class UnitDispatcher:
     def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:
         """Queue units again: first in one Spark job per pipeline, and if that job is lost, in one Spark job per unit.
 
-        The caller holds the lock. Otherwise a pipeline that is cancelled in between would continue.
+        The caller must hold the lock; otherwise a pipeline that is cancelled in the meantime would continue.
         """
         batch.over.update(numbers)
         if numbers:
@@ -342,7 +342,7 @@ class UnitDispatcher:
         self._changed.notify(len(units))
 
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
-        """Queue the units without a result again. A unit that was alone in its batch has failed."""
+        """Requeue the units that have no result. A unit that was alone in its batch fails instead."""
         with self._changed:
             if not batch.left():
                 return

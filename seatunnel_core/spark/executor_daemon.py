@@ -1,4 +1,4 @@
-"""Daemon of an executor on a cluster's worker: forks its Python processes, with PyArrow already imported.
+"""Daemon of an executor on a worker node: forks its Python processes, with PyArrow already imported.
 
 A worker node copies this file, under another name, next to the Python that executors start. It must not import modules
 of the engine, because they are shipped later, with the application.

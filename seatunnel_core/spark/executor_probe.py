@@ -16,8 +16,8 @@ def probe(
     """Yield a description of this task's location and of the modules that it cannot import.
 
     The mapping has the keys ``node``, ``executor``, ``python``, ``version``, ``missing`` (a reason for each module) and
-    ``task``. The pause, in seconds, lets other executors get tasks. If no module is missing, the importable ones of
-    ``preloads`` are imported.
+    ``task``. The pause, in seconds, gives other executors time to get tasks. If no module is missing, the importable
+    modules in ``preloads`` are imported.
     """
     for _ in partition:
         pass

@@ -31,8 +31,8 @@ _LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
     | {errno.EFBIG}
 )
-"""Error numbers of permanent failures: a missing permission, a wrong path, a file size limit. All others, including
-those of a full disk (``ENOSPC``, ``EDQUOT``), are retried as often as the job allows."""
+"""Error numbers of permanent failures: a missing permission, a wrong path, a file size limit. All other errors,
+including those of a full disk (``ENOSPC``, ``EDQUOT``), are retried as often as the job allows."""
 
 
 MOST_PIECES = 5
@@ -83,8 +83,8 @@ def _kind_in_driver(error: BaseException) -> FailureKind:
 def kind_of(error: BaseException) -> FailureKind:
     """Return the kind of an error.
 
-    An engine error that was caused by an ``OSError`` is retryable if the ``OSError`` is, unless the class or the flags
-    of the error determine this.
+    An engine error that was caused by an ``OSError`` is retryable if the ``OSError`` is retryable, unless the class or
+    flags of the engine error determine this.
     """
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)
@@ -116,7 +116,7 @@ PAUSES_S = (0.5, 1.0, 2.0)
 
 
 def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
-    """Return the result of a request without side effects. After transient failures, it is retried like work units."""
+    """Return the result of a request without side effects. Transient failures are retried as for work units."""
     for pause_s in pauses_s:
         try:
             return request()

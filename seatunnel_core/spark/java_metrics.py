@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 Figure = tuple[str, str, Mapping[str, str], float]
-"""SeaTunnel's name of a metric family, the suffix of the sample, its labels, and the value."""
+"""Metric sample: SeaTunnel's name of the metric family, the sample's suffix, its labels, and its value."""
 
 _STATES = ("new", "runnable", "blocked", "waiting", "timed_waiting", "terminated")
 _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f"{state}.count" for state in _STATES))
-"""All thread states except deadlocks, because detecting deadlocks pauses all threads."""
+"""Thread metrics to read: all thread states, but not deadlocks, because detecting them pauses all threads."""
 
 
 class JavaMetrics:
-    """Reads all metrics of a JVM in one request: Spark's metrics library provides the gauges as JSON."""
+    """Reader of all metrics of a JVM in one request: Spark's metrics library provides the gauges as JSON."""
 
     def __init__(self, context: "SparkContext") -> None:
         assert context._jvm is not None

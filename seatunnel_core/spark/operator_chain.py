@@ -24,7 +24,7 @@ Schemas = tuple[TableSchema, ...]
 
 @frozen(kw_only=True)
 class FramePlan:
-    """Spark's analysis of a DataFrame transform; it uses no rows."""
+    """Spark's analysis of a DataFrame transform, made without rows."""
 
     schema: TableSchema
     """Schema of the transform's output."""
@@ -50,7 +50,7 @@ class Reader:
     """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """True for ``row_error_handle_way = SKIP``: bad rows are counted and skipped and do not fail their unit."""
+    """True for ``row_error_handle_way = SKIP``: bad rows are counted and skipped, and do not make their unit fail."""
 
 
 @frozen(kw_only=True)
@@ -62,10 +62,10 @@ class Step:
     """The transform; ``None`` in a task for a DataFrame transform, which only the driver applies."""
 
     inputs: tuple[str, ...]
-    """Names of the source and the transforms that feed it."""
+    """Names of the source and transforms that feed this step."""
 
     views: tuple[str, ...] = ()
-    """Names of the inputs in the job, in the same order; empty if they equal ``inputs``."""
+    """Names of the inputs as written in the job, in the same order; empty if they equal ``inputs``."""
 
     schemas: Schemas = ()
     """Output schemas, one per table."""
@@ -121,7 +121,7 @@ class OperatorChain:
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """Names of the sinks in which a repeated unit duplicates its rows, because tasks write to them directly."""
+        """Names of the sinks that tasks write to directly, so that a repeated unit duplicates its rows."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property
@@ -191,8 +191,8 @@ def build_chain(
 ) -> OperatorChain:
     """Build the chain of one or several sources in a pipeline, and derive all schemas in it.
 
-    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs. Their schemas are ignored. An
-    exception contains all problems of transforms and sinks.
+    ``steps`` and ``targets`` are those of the whole pipeline, with each step after its inputs. Their schemas are
+    ignored. If there are problems, the exception lists those of all transforms and sinks.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []

@@ -1,8 +1,8 @@
 """Packing of work units into task batches, as pure functions (R15, `docs/design/decisions/task-batches.md`).
 
-A Spark job costs about 15 ms and a small unit less than 1 ms; between two tasks a slot waits 50 to 90 ms for the disk
-and the JVM. So units are packed into batches of about a second, and one task runs a batch in sequence. The waiting
-units are spread over the slots, so batches get smaller towards the end and the slots finish together (C. D.
+A Spark job costs about 15 ms and a small unit less than 1 ms; between two tasks, a slot waits 50 to 90 ms for the disk
+and the JVM. So units are packed into batches of about a second, and one task runs the units of a batch in sequence. The
+waiting units are spread over the slots, so batches get smaller towards the end and the slots finish together (C. D.
 Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). The duration of a unit is predicted from its size and
 from the durations of earlier units of the same chain.
 """
@@ -31,7 +31,7 @@ class ShareMode(enum.Enum):
     """Only units of the same pipeline."""
 
     PART = "PART"
-    """Short units of all pipelines; a longer unit shares only with units of the same pipeline."""
+    """Short units of all pipelines. A longer unit shares a Spark job only with units of the same pipeline."""
 
 
 SHORT_MS = 300.0
@@ -53,7 +53,7 @@ of 256 was a tenth slower, and a limit of 64 was not faster.
 """
 
 MOST_READER_THREADS = 64
-"""Maximum number of reader threads in a task. Each costs a thread and memory for its rows."""
+"""Maximum number of reader threads in a task. Each reader needs a thread and memory for its rows."""
 
 LIGHT_BYTES = 1 << 20
 LIGHT_ROWS = 100_000
@@ -82,7 +82,7 @@ class Pace:
 
     @property
     def waits(self) -> bool:
-        """True if units were measured and are I/O-bound."""
+        """True if units have been measured and are I/O-bound."""
         return self.measured > 0 and self.busy < WAITING_SHARE
 
     def predict_ms(self, unit: WorkUnit) -> float:
@@ -99,7 +99,7 @@ class Pace:
 
 
 def first_guess_ms(unit: WorkUnit) -> float:
-    """Return the duration of a unit estimated from its size alone: CSV to Parquet on one slow processor."""
+    """Return the duration of a unit, estimated from its size alone for CSV to Parquet on one slow processor."""
     return _FIRST_GUESS_MS + max(unit.weight_bytes / _BYTES_PER_MS, unit.rows / _ROWS_PER_MS)
 
 
@@ -114,10 +114,10 @@ class Candidate(Generic[T]):
     """True if the prediction is based on measured units of the same chain."""
 
     apart: bool = False
-    """True if the unit only shares a batch with units of its pipeline: its previous batch was lost or overdue."""
+    """True if the unit shares a batch only with its own pipeline's units: its previous batch was lost or overdue."""
 
     alone: bool = False
-    """True if the unit runs alone: on the DataFrame path, or after a batch of only its pipeline was lost or overdue."""
+    """True if the unit runs alone: on the DataFrame path, or after a lost or overdue batch of only its pipeline."""
 
     waits: bool = False
     """True if the unit is read in a thread, concurrently with other units."""
@@ -144,7 +144,7 @@ def choose_batch(
     slots: int = 1,
     longest_ms: float = TARGET_MS,
 ) -> list[Candidate[T]]:
-    """Return the units for the next Spark job, in order, always including the first of ``waiting``.
+    """Return the units for the next Spark job, in order, always including the first unit in ``waiting``.
 
     ``idle_slots`` is the number of idle slots for these units, including the slot of this batch; if 0, the batch waits
     in Spark. ``longest_ms`` is the maximum predicted duration of a batch.
@@ -182,10 +182,11 @@ def choose_reader_threads(
 ) -> tuple[list[Candidate[T]], dict[S, int]]:
     """Return the units for a task that reads them concurrently, and the number of reader threads for each source.
 
-    The first of ``waiting`` is included. The units are spread over ``tasks`` tasks, and ``reader`` returns the source
-    of a unit. ``free`` is the number of further units of each source that may be read concurrently, and ``most`` the
-    number for all sources together. ``all_readers`` is the maximum number of reader threads of each source. A task
-    takes an even share of the units for each of its threads, and leaves the rest to threads that become free.
+    The first unit in ``waiting`` is always included. The units are spread over ``tasks`` tasks, and ``reader`` returns
+    the source of a unit. ``free`` is the number of further units of each source that may be read concurrently, and
+    ``most`` is the number for all sources together. ``all_readers`` is the maximum number of reader threads of each
+    source. A task takes an even share of the units for each of its threads, and leaves the rest to threads that become
+    free.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 BROADCAST_BYTES = 65_536
-"""Size in bytes above which a pickle is sent to each worker once, as a Spark broadcast, and not with every batch."""
+"""Size in bytes above which a pickle is sent to each worker once, as a Spark broadcast, instead of with every batch."""
 
 
 class Pickles:
@@ -35,7 +35,7 @@ class Pickles:
         self._given_up = threading.Event()
 
     def ship(self, settings: SparkSettings, given_up: threading.Event) -> None:
-        """Ship the modules that tasks import to the executors of a cluster. ``given_up`` ends waiting for executors."""
+        """Ship the modules that tasks import to the executors of a cluster. ``given_up`` aborts the wait for them."""
         self._given_up = given_up
         self._shipment = shipment(self._context())
         own = [module for module in settings.preloads if module.startswith(OWN_PACKAGE)]

@@ -34,13 +34,13 @@ Numbered = tuple[int, UnitResult]
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
-"""Maximum length of the first line in bytes. Lines with a key are shorter."""
+"""Maximum length of the first line, in bytes. Valid lines with a key are shorter."""
 
 KEY_S = 20.0
-"""Timeout for the key of a connection, in seconds."""
+"""Time limit for a connection to send its key, in seconds."""
 
 _MOST_ANSWERS = 64
-"""Maximum number of responses to receive at once. Each response is one byte."""
+"""Maximum number of responses received in one read. Each response is one byte."""
 
 _PAUSE_S = 0.1
 """Delay after a task's connection was refused, in seconds."""
@@ -59,7 +59,7 @@ class TaskListener(Protocol):
         """Return True if a work item may begin, and record that it has begun."""
 
     def ended(self, results: Sequence[Numbered]) -> None:
-        """Record the results since the last call, in order of completion."""
+        """Record the results that have arrived since the last call, in order of completion."""
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
         """Record the progress of a running work item; ``work`` is keyed by vertex."""
@@ -191,7 +191,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
 
 class _Server(BoundedServer):
     most_untrusted = 1_000
-    """Maximum number of connections without a key. Tasks send keys at once, but hundreds may start together."""
+    """Maximum number of connections without a key. Tasks send keys immediately, but hundreds may start together."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -223,7 +223,7 @@ class ReportChannel:
         self._receiving = threading.Lock()
         self._sent = 0
         self._answers: list[bytes] = []
-        """Responses so far, in order of the messages."""
+        """Responses received so far, in the order of the messages."""
 
         self._socket: socket.socket | None = None
         self._is_wanted = True

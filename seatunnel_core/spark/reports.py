@@ -1,4 +1,4 @@
-"""Timing of a task's messages to the driver: when it requests a unit and when it reports results (rule R15)."""
+"""Timing of a task's messages to the driver: when the task requests a unit and when it reports results (rule R15)."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ class Reports:
         self._at_once = at_once
         self._changing = threading.Lock()
         self._begun: int | None = None
-        """Unit that began last, until it is reported."""
+        """Last unit that has begun, until its start is reported."""
 
         self._ended: list[Numbered] = []
         """Unreported results."""
@@ -95,7 +95,7 @@ class Reports:
             self._ended.append((number, result))
 
     def unreceived(self) -> list[Numbered]:
-        """Return the results that the driver has not received, in order of the items; Spark returns them instead."""
+        """Return the results that the driver has not received, in item order, so that Spark can return them instead."""
         return sorted(self._unreceived, key=lambda each: each[0])
 
     def _report_progress(self) -> None:

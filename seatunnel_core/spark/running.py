@@ -17,8 +17,8 @@ from seatunnel_core.work.vertex_work import VertexWork
 PipelineKey = tuple[str, int]
 
 OnResult = Callable[[UnitResult], object]
-"""Callback for the result of a unit. A dispatcher thread calls it once, unless the pipeline was cancelled. For a
-rejected unit, ``submit`` itself calls it.
+"""Callback for the result of a unit. A dispatcher thread calls it once, unless the pipeline was cancelled. If a unit is
+rejected, ``submit`` calls it directly.
 """
 
 OnProgress = Callable[[Mapping[str, VertexWork]], object]
@@ -84,7 +84,7 @@ class RunningBatch:
     """True after the batch's task has connected to the driver. Before that, it is unknown which units have begun."""
 
     began_ms: float = 0.0
-    """Time at which the batch's task connected or the latest results arrived, from ``time.perf_counter``."""
+    """Time when the batch's task connected or the latest results arrived, as returned by ``time.perf_counter``."""
 
     begun: set[int] = field(factory=set)
     over: set[int] = field(factory=set)
@@ -109,7 +109,7 @@ class RunningBatch:
         return Counter({chain: min(count, self.reader_threads.get(chain, 1)) for chain, count in counts.items()})
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
-        """Forward the progress of a unit. Needs no lock."""
+        """Forward the progress of a unit. No lock is needed."""
         on_progress = self.units[number].load.on_progress
         if on_progress is not None:
             on_progress(work)
@@ -124,7 +124,7 @@ class RunningBatch:
 
 @define
 class _Begun:
-    """Set of numbers that are mostly added in ascending order from 1."""
+    """Set of numbers, optimized for additions in ascending order from 1."""
 
     below: int = 1
     more: set[int] = field(factory=set)
@@ -146,7 +146,7 @@ class Ledger:
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """First epoch of each source in this process. Only units that it restored may have begun in an earlier one."""
+        """First epoch of each source in this process. Only restored units may have begun in an earlier process."""
 
     def begins_again(self, order: Order) -> bool:
         """Record that a unit begins. Return True if it may have begun before."""
@@ -159,7 +159,7 @@ class Ledger:
 def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
     """Return True if a unit is I/O-bound and therefore read in a thread, concurrently with others.
 
-    If its source does not declare this, measurements decide. Before any measurement, light units count as I/O-bound.
+    If the source does not declare this, measurements decide. Before any measurement, light units count as I/O-bound.
     Units on the DataFrame path are never I/O-bound.
     """
     if chain.on_frames or chain.source.waits is not None:

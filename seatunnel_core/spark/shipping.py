@@ -39,7 +39,7 @@ TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task",
 """Modules that every task imports, regardless of the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""Prefix of the engine's modules. A new Python process can import these, but perhaps not the modules of a script."""
+"""Prefix of the engine's modules. A new Python process can import these modules, but perhaps not those of a script."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
@@ -92,14 +92,14 @@ class Imports:
     """Modules that an import loads, except the standard library and Spark's own Python code."""
 
     pure: dict[str, Path] = field(repr=False)
-    """Modules that can be shipped, as the folder or file of each top-level name."""
+    """Modules that can be shipped, given as the folder or file of each top-level name."""
 
     compiled: tuple[str, ...]
     """Top-level names that must be installed where tasks run."""
 
 
 class Shipment:
-    """Modules that an application has shipped, shared by all its backends. Empty with a local master.
+    """Modules that an application has shipped, shared by all its backends. Empty if the master is local.
 
     It is shared because an executor rejects a second file with the same name.
     """
@@ -124,7 +124,8 @@ class Shipment:
     ) -> None:
         """Ensure that tasks can import the modules. Repeated calls for the same modules return immediately.
 
-        ``given_up`` ends waiting for executors. ``declared`` contains further modules with the plugin that needs each.
+        Setting ``given_up`` ends the wait for executors. ``declared`` contains additional modules, each with the plugin
+        that needs it.
 
         Raises:
             PlatformError: An executor lacks a module. The message contains the node, the module and a pip command.
@@ -173,7 +174,7 @@ def shipment(context: "SparkContext") -> Shipment:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """Return the modules that unpickling imports, which contain the job's plugin classes and functions."""
+    """Return the modules that unpickling imports. They contain the job's plugin classes and functions."""
     modules: set[str] = set()
     memo: list[object] = []
     last: tuple[object, object] = (None, None)
@@ -260,8 +261,8 @@ def probe_executors(
 ) -> int:
     """Make each executor import the modules, and return the number of executors that responded.
 
-    ``modules`` must be installed there, as must those ``declared`` by plugins, each with the plugin that needs it.
-    ``preloads`` are shipped modules that Python workers import in advance, so that no work unit waits for them.
+    ``modules`` must be installed on the executors, as must the ``declared`` modules, each with the plugin that needs
+    it. ``preloads`` are shipped modules that Python workers import in advance, so that no work unit waits for them.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)

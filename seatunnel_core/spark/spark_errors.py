@@ -1,4 +1,4 @@
-"""Messages of Spark errors, and whether a retry may succeed."""
+"""Messages of Spark errors, and checks whether a retry may succeed."""
 
 import builtins
 import re
@@ -8,8 +8,8 @@ from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError
 _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
 _STATE = re.compile(r"SQLSTATE: (\w{2})\w{3}")
 _LASTING_STATES = frozenset({"0A", "21", "22", "23", "39", "42"})
-"""Permanent classes of SQLSTATE: an unsupported feature, an invalid value such as a division by zero, a cast or an
-overflow, and an invalid statement."""
+"""SQLSTATE classes of permanent errors: an unsupported feature, an invalid value such as a division by zero, a cast or
+an overflow, and an invalid statement."""
 
 _VERSIONS = re.compile(r"Python in worker has different version:? *\(?([\d.]+)\)?.*?driver:? *\(?([\d.]+)", re.DOTALL)
 _PASSING = (OSError, MemoryError, EOFError, RuntimeError)
@@ -31,7 +31,7 @@ def lasts(error: BaseException | None) -> bool:
 
 
 def is_rejected(error: BaseException | None) -> bool:
-    """Return True for a plan that Spark rejects, a value that cannot be cast or divided, and a missing module.
+    """Return True if Spark rejected a plan, a value could not be cast or divided, or a module is missing.
 
     Other errors of a target's Python code during a write may be transient.
     """
@@ -78,7 +78,7 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Permanent errors that are derived from a class of transient errors."""
+"""Classes of permanent errors that are subclasses of transient errors."""
 
 
 def _python_error(error: BaseException | None) -> str:

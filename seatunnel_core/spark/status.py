@@ -12,10 +12,10 @@ logger = logging.getLogger("seatunnel.spark")
 
 _LOOK_S = 0.2
 _QUIET_LOOKS = 2
-"""Number of consecutive checks that must find no task. Spark counts its tasks with a delay."""
+"""Number of consecutive checks that must not find any task, because Spark's task counts are delayed."""
 
 _LOST_S = 10.0
-"""Time after which a connected task that Spark does not count belongs to a lost executor, in seconds."""
+"""Time after which a connected task that Spark does not count is assumed to belong to a lost executor, in seconds."""
 
 
 def speculates(conf: "SparkConf") -> bool:
@@ -39,8 +39,8 @@ def active_tasks(context: "SparkContext", tag: str) -> int | None:
 def wait_for_tasks(context: "SparkContext", tag: str, is_silent: Callable[[], bool], alive: Callable[[], bool]) -> None:
     """Wait until the tasks of a failed or cancelled job have ended.
 
-    Spark stops a worker only seconds later. If a task is still connected ten seconds after Spark last counted one, its
-    executor was declared lost, and the wait ends. ``is_silent`` returns True if no task is connected.
+    Spark stops a worker only several seconds later. If a task is still connected ten seconds after Spark last counted
+    one, its executor was declared lost, and the wait ends. ``is_silent`` returns True if no task is connected.
     """
     quiet, uncounted_since = 0, time.monotonic()
     while quiet < _QUIET_LOOKS and alive():

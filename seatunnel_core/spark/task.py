@@ -1,8 +1,8 @@
 """Code of a Spark task: runs a batch of work items in sequence or concurrently. Each item has its own result.
 
 Importing this module does not import Spark, so tests can call its functions directly. An error in a work item becomes
-its result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught, such as
-a killed process, fails the batch. The driver knows which units had begun, and runs them again separately.
+the item's result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught,
+such as a killed process, fails the batch. The driver knows which units had begun, and runs them again separately.
 """
 
 import pickle
@@ -55,8 +55,8 @@ def run_batch(
     """Run the work items, and yield the results that ``channel`` could not report, with the indexes of their items.
 
     Without reader threads, the items run in sequence. Making staged rows durable mostly waits for the disk, so it
-    continues in threads while the next unit is read. Only ``SinkWriter.finish`` of a unit overlaps with other units,
-    never two reads or two transforms.
+    continues in threads while the next unit is read. Only ``SinkWriter.finish`` overlaps with other units; two reads or
+    two transforms never overlap.
     """
     at_once = batch.writes_at_once or bool(batch.reader_threads)
     reports = Reports(channel or ReportChannel(None), at_once=at_once, again=again)
@@ -153,7 +153,7 @@ _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """LRU cache of unpickled objects for each thread of the process. Plugins therefore need not be thread-safe."""
+    """LRU cache of unpickled objects, one for each thread, so that plugins need not be thread-safe."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()

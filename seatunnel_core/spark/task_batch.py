@@ -10,11 +10,11 @@ from seatunnel_core.spark.work import TaskBatch, Work
 
 @frozen
 class PackedObject:
-    """Chain, source or sink, pickled for tasks under a unique key."""
+    """Operator chain, source or sink, pickled for tasks and identified by a unique key."""
 
     key: str
     carrier: Any = field(repr=False)
-    """Pickle, or a Spark broadcast of it."""
+    """Pickled object, or a Spark broadcast of it."""
 
 
 def batch_of(works: Sequence[tuple[Work, PackedObject]]) -> TaskBatch:

@@ -1,4 +1,4 @@
-"""Short work items for which a caller waits: inspecting a discovered object, or probing a sink."""
+"""Short work items whose results a caller waits for: inspecting a discovered object or probing a sink."""
 
 import queue
 import threading
@@ -40,7 +40,7 @@ class TaskRequests:
         self._threads.clear()
 
     def ask(self, wanted: Sequence[tuple[Work, PackedObject]], kind: type[SeaTunnelError]) -> list[Any]:
-        """Run work items, wait for them, and return their results in order. A failed item raises a ``kind``."""
+        """Run work items and return their results in order. If an item fails, raise an error of type ``kind``."""
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)
             self._threads.append(thread)

@@ -49,7 +49,7 @@ def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged
 
 
 def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
-    """Return the values that the sinks of a unit display, keyed by sink."""
+    """Return the values to display for the sinks of a unit, keyed by sink."""
     return {name: one.shown for name, one in staged.items() if one.shown}
 
 
@@ -68,7 +68,7 @@ class UnitRun(ReadContext):
         """Splits that contain the current rows: the one being read, or all splits of the unit if unknown."""
 
         self._rows = (0, 0)
-        """Range of the current rows in that split: the count before and after them; (0, 0) if unknown."""
+        """Range of the current rows in the split: row counts before and after them; (0, 0) if unknown."""
 
         self._facts: list[Fact] = []
         self._notes: dict[tuple[str, str], list[Any]] = {}
@@ -181,14 +181,14 @@ class UnitRun(ReadContext):
             self._enter("transform", step.name)
 
     def _enter(self, kind: str, name: str) -> None:
-        """Attribute the time from now on, and failures, to a vertex."""
+        """Attribute subsequent time and failures to a vertex."""
         self.at = f"{kind} {name!r}"
         self._meter.enter(name)
 
     def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
         """Write a batch to a sink, and handle rejected rows according to the sink's option.
 
-        ``as_read`` is True if the batch is the last one that was read, so that the positions of its rows are known.
+        ``as_read`` is True if the batch comes directly from the source, so that the positions of its rows are known.
         """
         if not batch.rows.num_rows:
             return
@@ -264,7 +264,7 @@ class UnitRun(ReadContext):
         )
 
     def work(self) -> dict[str, VertexWork]:
-        """Return rows and time by vertex so far. Thread-safe."""
+        """Return the rows and time of each vertex so far. Thread-safe."""
         return self._meter.work(self._chain.behind)
 
     def _fail(self, error: Exception) -> None:
@@ -332,7 +332,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _busy_ms() -> float:
-    """Return the processor time of this thread and, if the system reports it, the time waiting for a processor."""
+    """Return the processor time of this thread, plus its time waiting for a processor if the system reports it."""
     try:
         with open("/proc/thread-self/schedstat", "rb") as schedstat:
             return sum(map(int, schedstat.read().split()[:2])) / 1e6

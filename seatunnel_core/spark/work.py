@@ -40,7 +40,7 @@ class InspectWork:
 
 @frozen(kw_only=True)
 class ProbeWork:
-    """Token to be written to a sink's target, where ``Sink.prove`` must find it from the driver."""
+    """Token to write to a sink's target, where the driver must find it with ``Sink.prove``."""
 
     sink: str
     """Key of the sink in ``TaskBatch.carriers``."""
@@ -70,7 +70,7 @@ class TaskBatch:
     """Pickled objects that the work items need, under their keys. A large pickle is a Spark broadcast."""
 
     reader_threads: Mapping[str, int] = field(factory=dict)
-    """Number of reader threads by key of the chain. If empty, the items run one after the other."""
+    """Number of reader threads, keyed by operator chain. If empty, the items run one after the other."""
 
     channel: Address | None = None
     """Address at which the task requests each unit from the driver; ``None`` if units need no permission."""
@@ -81,7 +81,7 @@ class TaskBatch:
 
 @frozen(kw_only=True)
 class UnitResult(Stored):
-    """Result of an attempt at a work unit. It is only valid after the driver has checked its numbers (rule R14)."""
+    """Result of an attempt at a work unit. It is valid only after the driver has checked its numbers (rule R14)."""
 
     job_id: str
     pipeline_id: int
@@ -105,7 +105,7 @@ class UnitResult(Stored):
     """Arguments for ``Sink.show``, by sink."""
 
     notes: tuple[str, ...] = required((), loose=True)
-    """Sentences for the user about rows that were not completely read or written, one for each kind."""
+    """Notes for the user about rows that were not completely read or written, one sentence per kind."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
     """Facts that readers reported to the source, in order (R17). Empty after a failure."""

@@ -1,8 +1,8 @@
 """Parent process of the tasks' Python workers on the driver's machine. Spark starts it.
 
-It is the module in Spark's option ``spark.python.daemon.module``. It passes its pipes to the worker template
+Spark's option ``spark.python.daemon.module`` names this module. It passes its pipes to the worker template
 (``worker_template``), which has imported all modules and forks a process that replaces this parent. This process ends
-when that fork ends. Without a template, this process itself is the parent.
+when the forked process ends. Without a template, this process itself is the parent.
 """
 
 import json
@@ -16,7 +16,7 @@ TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
 
 
 def handed_over(path: str) -> bool:
-    """Let the template fork a replacement parent. Return True after it has ended, and False if none was forked."""
+    """Let the template fork a replacement parent. Return True after it has ended, or False if none was forked."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known which process handles it
     try:
         return _handed_over(path)

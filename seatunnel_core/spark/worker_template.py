@@ -35,9 +35,9 @@ _MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
 }
 """Settings of the memory allocators of the tasks' processes. Tasks allocate and free megabytes per batch, and the
-kernel zeroes each page when it is allocated again, which took a sixth of the time of a CSV job. Arrow's own pool
-returns memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore
-them."""
+kernel zeroes each page when it is allocated again, which took one sixth of the run time of a CSV job. Arrow's own pool
+returns memory to the system immediately and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C
+libraries ignore them."""
 
 
 class WorkerTemplate:
@@ -76,7 +76,7 @@ class WorkerTemplate:
 
 
 def serve(path: str, modules: Sequence[str]) -> None:
-    """Import the modules, and fork a parent of workers on each request, until standard input ends."""
+    """Import the modules, and fork a worker parent on each request until standard input is closed."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(path)
         listening.listen(_WAITING)  # early requests wait no longer than their own imports would take

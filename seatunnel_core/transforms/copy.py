@@ -18,7 +18,7 @@ TARGET = Option("dest_field", STRING, doc="Name of a single copy.")
 
 
 class Copy(Transform):
-    """Appends the copies in the order of ``fields``; a copy with the name of an existing column replaces it."""
+    """Appends the copies in the order of ``fields``; a copy replaces an existing column of the same name."""
 
     identifier: ClassVar[str] = "Copy"
     keeps_absent = True

@@ -1,6 +1,6 @@
 """The transform ``DataValidator``: checks rules about the values of columns.
 
-A row that violates a rule fails the pipeline, is skipped, or goes to a table of errors.
+A row that violates a rule fails the pipeline, is skipped, or is routed to an error table.
 """
 
 import datetime as dt
@@ -51,11 +51,11 @@ _ERRORS = pa.schema(
         pa.field("create_time", pa.timestamp("us"), nullable=False),
     ]
 )
-"""Columns of the table of errors."""
+"""Columns of the error table."""
 
 
 class DataValidator(Transform):
-    """Leaves tables unchanged; ``ROUTE_TO_TABLE`` adds a table of errors, which later transforms receive too."""
+    """Leaves tables unchanged; ``ROUTE_TO_TABLE`` adds an error table, which is passed to later transforms."""
 
     identifier: ClassVar[str] = "DataValidator"
     declared = (RULES_OPTION, WAY, TABLE)
@@ -111,7 +111,7 @@ class DataValidator(Transform):
             )
 
     def _broken(self, batch: Batch, at: int, held: Sequence[pa.BooleanArray]) -> Iterator[tuple[str, str]]:
-        """Yield the column of each rule that a row violates, and the reason."""
+        """Yield column and reason for each rule that a row violates."""
         for rule, holds in zip(self._rules, held, strict=True):
             if not holds[at].as_py():
                 yield rule.column, rule.message(batch.rows.column(rule.column)[at])

@@ -1,4 +1,4 @@
-"""The transform ``JsonPath``: extracts values from JSON by paths into new columns.
+"""The transform ``JsonPath``: extracts values from JSON into new columns, using paths.
 
 It processes rows as Python objects. The paths are those of the package ``python-jsonpath`` (RFC 9535).
 """
@@ -59,7 +59,7 @@ class _Wanted:
 
 
 class JsonPath(Transform):
-    """Appends the new columns in the order of ``columns``; one with the name of an existing column replaces it."""
+    """Appends the new columns in the order of ``columns``; one replaces an existing column of the same name."""
 
     identifier: ClassVar[str] = "JsonPath"
     declared = (COLUMNS, WAY)

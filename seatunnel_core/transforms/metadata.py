@@ -31,7 +31,7 @@ _OF_SOURCES = ("Delay", "Partition", *_OF_CHANGES, *_OF_FILES)
 
 
 class Metadata(Transform):
-    """Appends the columns, of type string; EventTime is a bigint, in milliseconds since 1970.
+    """Appends columns of type string; EventTime is a bigint in milliseconds since 1970.
 
     EventTime and Position come from the log of a change data source, and are null for rows that were read from a table.
     Rows keep their kinds and tables.

@@ -13,7 +13,7 @@ _ADVICE = (
     "look-around, references inside a pattern and possessive repetition are not supported; use the Python transform"
 )
 _AROUND = ("", "a", " ", "\n")
-"""Neighbours of a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
+"""Neighbours of a position that patterns can distinguish: string boundary, letter, space and line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:
@@ -38,7 +38,7 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
     r"""Return a pattern and a replacement that change only the first match in a value.
 
     ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` is not used, because it matches again
-    without the text around a match, and fails at ``\bx``.
+    without the text around a match, and fails for ``\bx``.
 
     Raises:
         UsageError: The replacement refers to a group after the seventh.
@@ -53,7 +53,7 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
 
 
 def rewritten(option: str, pattern: str, replacement: str) -> str:
-    r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
+    r"""Convert a Java replacement string (``$1``, ``${name}``, ``\$``) to RE2's syntax (``\1``).
 
     Raises:
         UsageError: The replacement is invalid, or refers to a group that the pattern does not have.

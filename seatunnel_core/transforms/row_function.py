@@ -103,9 +103,9 @@ def transform(
         job.source(cities).transform(large).sink(…)
 
     The function returns the resulting row, or ``None`` to drop it, or yields several rows. The columns and types are
-    those of its input, unless ``schema`` declares others; values are never converted: a value that does not match
-    its column's type fails the pipeline with an error that contains the row's key. For functions of whole batches,
-    which are faster, use ``Rows.map_batches``.
+    those of its input, unless ``schema`` declares others; values are never converted: a value that does not match its
+    column's type fails the pipeline with an error that contains the row's key. For functions on whole batches, which
+    are faster, use ``Rows.map_batches``.
 
     It runs in Spark tasks, and **again after a failure**: the rows of a work unit are processed again from the
     beginning, and the output of the failed attempt is discarded. So the function must return the same output for the

@@ -12,7 +12,7 @@ from seatunnel_core.transforms.naming import NAMING, naming
 
 
 class TableRename(Transform):
-    """Applies all options to the last part of the name; only ``convert_case`` applies to database and schema."""
+    """Applies all options to the last part of the name, and ``convert_case`` to database and schema as well."""
 
     identifier: ClassVar[str] = "TableRename"
     keeps_absent = True

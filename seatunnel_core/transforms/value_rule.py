@@ -27,7 +27,7 @@ class ValueRule(ABC):
 
     @abstractmethod
     def held(self, values: pa.Array) -> pa.BooleanArray:
-        """Return a mask of the values that satisfy the rule; null for null."""
+        """Return a mask of the values that satisfy the rule; null for null values."""
 
     @abstractmethod
     def broken(self, value: str) -> str:
@@ -55,7 +55,7 @@ class NotNull(ValueRule):
 
 @frozen(kw_only=True)
 class Range(ValueRule):
-    """The value must be between ``min_value`` and ``max_value``, strings that are parsed as values of the column."""
+    """The value must be between ``min_value`` and ``max_value``, which are parsed as values of the column's type."""
 
     min_value: str | None = None
     max_value: str | None = None
@@ -102,7 +102,7 @@ def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
 
 @frozen(kw_only=True)
 class Length(ValueRule):
-    """The number of characters of a string, of bytes, or of array elements must be in a range."""
+    """The number of characters, bytes or array elements must be in a range."""
 
     min_length: int | None = None
     max_length: int | None = None

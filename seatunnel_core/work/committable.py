@@ -36,7 +36,7 @@ class Committable(stored_fields.Stored):
 
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sums of several counts, by name."""
+    """Return the sum of the counts for each name."""
     total: dict[str, int] = {}
     for count in counts:
         for name, rows in count.items():
@@ -45,7 +45,7 @@ def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def with_tables(tables: Mapping[str, str], published: Iterable[Committable]) -> Mapping[str, str]:
-    """Return the tables with published rows, including the tables of further committables."""
+    """Return the tables with published rows, including those of the given committables."""
     found = {name: identity for committable in published for name, identity in committable.tables.items()}
     return {**tables, **found} if found else tables
 

@@ -15,7 +15,7 @@ class Retraction:
     """
 
     epoch: int
-    """Epoch of the start that rolls back. Output of this and later epochs is kept."""
+    """Epoch of the start that rolls back output. Output of this and later epochs is kept."""
 
     base_epoch: int
     next_units: Mapping[int, int]

@@ -29,7 +29,7 @@ class WorkUnit(Stored):
 
 @frozen(kw_only=True)
 class AttemptId(Stored):
-    """Identity of an attempt of a work unit. Only the result of the expected attempt counts (rule R14)."""
+    """Identity of an attempt at a work unit. Only the result of the expected attempt counts (rule R14)."""
 
     unit: int
     """Number of the work unit; unique within its source."""
@@ -43,7 +43,7 @@ class AttemptId(Stored):
 
 @frozen(kw_only=True)
 class UnitAttempt:
-    """An attempt of a work unit, which Spark runs as a whole."""
+    """An attempt at a work unit, which Spark runs as a whole."""
 
     unit: WorkUnit
     epoch: int

@@ -20,7 +20,7 @@ class VertexMeter:
         self._rows_out: Counter[str] = Counter()
 
     def enter(self, vertex: str) -> None:
-        """Attribute the following time to a vertex, or to none if the name is empty."""
+        """Attribute the time from now on to a vertex, or to no vertex if the name is empty."""
         now = self._clock()
         at, since = self._at
         self._at = vertex, now

@@ -7,7 +7,7 @@ from seatunnel_core.stored_fields import Stored
 
 @frozen
 class VertexWork(Stored):
-    """Work of one vertex in ended work units."""
+    """Work of one vertex in finished work units."""
 
     rows_in: int = 0
     rows_out: int = 0

@@ -62,6 +62,6 @@ class Window(Stored):
 
     @property
     def fresh(self) -> frozenset[str]:
-        """Digests from ``upto.since`` on that were not delivered yet."""
+        """Digests of the rows from ``upto.since`` on that were not delivered before."""
         known = frozenset() if self.after is None else self.after.delivered
         return frozenset() if self.upto is None else self.upto.delivered - known

@@ -18,7 +18,7 @@ class Cost(StorageFixtures):
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}
-    """Additional requests if a store removes something. A storage that only appends to a log writes instead of
+    """Additional requests of a store that removes checkpoints. A storage that only appends to a log writes instead of
     deleting.
     """
 

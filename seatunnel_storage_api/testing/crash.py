@@ -1,4 +1,4 @@
-"""Promise 1 under ``kill -9``: acknowledged checkpoints exist and are complete; one in progress may exist, too."""
+"""Promise 1 under ``kill -9``: acknowledged checkpoints exist and are complete; one in progress may exist."""
 
 import random
 from collections.abc import Callable

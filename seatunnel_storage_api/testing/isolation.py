@@ -122,7 +122,7 @@ class Isolation(StorageFixtures):
         assert backdoor.read(foreign) == b"mine"
 
     def test_p09_namespaces_side_by_side(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Check two namespaces, where the name of one is a prefix of the other's."""
+        """Check two namespaces when the name of one is a prefix of the name of the other."""
         one, other = open_storage(below="1/"), open_storage(below="11/")
         other.store_checkpoint(checkpoint(claim(other), 1, b"theirs"))
         digest = other.store_attachment(JOB, b"theirs")

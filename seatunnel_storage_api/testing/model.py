@@ -47,7 +47,7 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and expire once. Checkpoints that this disconnects are orphaned at the next store."""
+        """Record a checkpoint and expire old ones once; the next store orphans checkpoints that this disconnects."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()

@@ -4,8 +4,8 @@ Enable it in the ``conftest.py`` at the root of a project's tests::
 
     pytest_plugins = ["seatunnel_storage_api.testing.report"]
 
-It is deliberately not an entry point of pytest, because it would then slow down the test runs of all other projects in
-the environment. After a run with a suite of this package, a section reports the promises that each storage kept.
+It is deliberately not a pytest entry point, because it would then slow down the test runs of all other projects in the
+environment. After a run with a suite of this package, a section reports the promises that each storage kept.
 ``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that several runs (and
 the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` creates a page from
 it.

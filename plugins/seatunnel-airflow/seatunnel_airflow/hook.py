@@ -16,9 +16,10 @@ EXTRA = frozenset({"context_path", "https", "ca_file", "certificate"})
 class SeaTunnelHook(BaseHook):
     """Client for the cluster of a connection of type ``seatunnel``.
 
-    Host is a comma-separated list of nodes, each with an optional port; the default port is the Port field, else 8080.
-    Login and Password are ``http.basic-auth-username`` and ``-password``. Extra may contain ``context_path``, ``https``
-    (true or false), ``ca_file`` and ``certificate``; the last two are files on the workers and the triggerer.
+    Host is a comma-separated list of nodes, each with an optional port; the default port is the value of the Port
+    field, or 8080 if it is empty. Login and Password are ``http.basic-auth-username`` and ``-password``. Extra may
+    contain ``context_path``, ``https`` (true or false), ``ca_file`` and ``certificate``; the last two are files on the
+    workers and the triggerer.
 
     Args:
         seatunnel_conn_id: The connection.

@@ -89,7 +89,7 @@ BACKENDS: Mapping[str, Backend] = {
 
 
 def of_type(kind: str) -> Backend:
-    """Return the backend for a ``storage.type``: one of this plugin's, else fsspec's file system with this name."""
+    """Return the backend for a ``storage.type``: one of this plugin's, or else the fsspec file system of that name."""
     return BACKENDS.get(kind) or Backend(
         name=f"storage.type: {kind}",
         module="filesystems",

@@ -2,8 +2,8 @@
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
 is atomic, so a partial file is never visible, and only one of several writers succeeds. Durability then depends only on
-the disk. On file systems that are not known to sync files without a name (``O_TMPFILE``) like others, the file first
-has a name in ``.tmp/`` next to its target.
+the disk. On file systems that are not known to sync files without a name (``O_TMPFILE``) like named files, the file
+first has a name in ``.tmp/`` next to its target.
 """
 
 import contextlib
@@ -296,7 +296,7 @@ def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
-    """Return the pieces that are left to write; one call writes at most 2 GiB."""
+    """Return the pieces that remain to be written; one call writes at most 2 GiB."""
     for index, piece in enumerate(pieces):
         if written_bytes < len(piece):
             return [piece[written_bytes:], *pieces[index + 1 :]]

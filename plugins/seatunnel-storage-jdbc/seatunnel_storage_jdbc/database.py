@@ -87,7 +87,7 @@ class Database:
             return self.dialect.weaknesses(connection)
 
     def close(self) -> None:
-        """Release the connections, which are closed with the last user. May be called twice."""
+        """Release the connections, which are closed when the last user releases them. May be called twice."""
         if not self._closed:
             self._closed = True
             _let_go(self._key)

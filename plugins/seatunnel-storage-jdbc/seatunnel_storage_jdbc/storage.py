@@ -143,7 +143,7 @@ class JdbcStorage(BlobStorage):
         return found
 
     def _confirm(self, path: str) -> None:
-        """Ensure that an observed blob survives a crash of the server, by committing another transaction after it."""
+        """Make an observed blob survive a server crash, by committing another transaction after it."""
         if self._database.dialect.shows_before_durable and not self.read_only:
             with self._database.transaction(writes=True) as connection:
                 connection.execute(self._confirming(path))
@@ -155,7 +155,7 @@ class JdbcStorage(BlobStorage):
 
 
 def _parts(pieces: Sequence[bytes]) -> Iterator[bytes]:
-    """Divide concatenated pieces into parts of ``PART_BYTES``, at least one, without joining all of them in memory."""
+    """Split concatenated pieces into one or more parts of ``PART_BYTES``, without joining all of them in memory."""
     part = bytearray()
     for piece in pieces:
         view = memoryview(piece)

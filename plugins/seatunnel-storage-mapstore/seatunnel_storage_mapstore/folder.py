@@ -98,7 +98,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Put an object unless it exists; return True if it has this content afterwards, also after a repeated put."""
+        """Put an object unless it exists; return True if it has this content afterwards, even after a repeated put."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body
@@ -165,7 +165,7 @@ def marker_name(epoch: int) -> str:
 
 
 def _contents(names: Iterable[str]) -> Contents:
-    """Parse names into markers and pieces; ignore foreign files. A lost piece is a gap in the group numbers."""
+    """Parse names into markers and pieces; ignore foreign files. A lost piece leaves a gap in the group numbers."""
     epochs, pieces = [], []
     for name in names:
         if match := _EPOCH.fullmatch(name):

@@ -4,9 +4,9 @@
 epoch, and checks that its epoch is still the newest. After that, it serves requests and removes the objects of older
 epochs. Thus a map is always read from a single epoch: its newest snapshot and the groups after it.
 
-**Group commit.** Threads that change the map while a group is being written form the next group; the first of them
-leads it. One frame, one fsync (one PUT on object stores), then one listing of the markers: the group is acknowledged
-only if no newer epoch exists, applied to the entries, and its threads continue.
+**Group commit.** Threads that change the map while a group is being written form the next group. The first of them
+writes it: one frame, with one fsync (one PUT on object stores). It then lists the markers once. The group is
+acknowledged only if no newer epoch exists; it is then applied to the entries, and its threads continue.
 
 **Compaction.** When snapshot and groups together exceed the limit, the entries as of the last group are copied (a
 shallow copy, the only part for which writers wait), the next group starts a new segment, and a thread puts the
@@ -78,10 +78,10 @@ class _Group:
     changes: list[Change] = field(factory=list)
     records: list[bytes] = field(factory=list)
     settled: threading.Lock = field(factory=_held)
-    """Lock that is held until the group has been written. Waiters on an event would wake more slowly."""
+    """Lock that is held until the group has been written. Threads that wait for an event would wake up more slowly."""
     error: Exception | None = None
     replaced: list[Remote] = field(factory=list)
-    """Values stored outside the log that are not referenced after the group has been acknowledged."""
+    """Values stored outside the log that are no longer referenced once the group has been acknowledged."""
 
 
 class Journal:
@@ -100,10 +100,10 @@ class Journal:
             AppendedFiles(folder, self.epoch, limits.segment_bytes) if append else ObjectPerGroup(folder, self.epoch)
         )
         self._gate = threading.Lock()
-        """Guards ``_forming`` and the sizes."""
+        """Lock that guards ``_forming`` and the sizes."""
         self._forming = _Group()
         self._committing = threading.Lock()
-        """Held while a group is written, so that only one is written at a time."""
+        """Lock held while a group is written, so that only one group is written at a time."""
         self._failure: Exception | None = None
         self._compaction: threading.Thread | None = None
         self._live_bytes = len(frames.snapshot_body(self.entries)) + frames.OVERHEAD_BYTES

@@ -30,10 +30,10 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """At the creation of the map."""
+    """When the map is created."""
 
     LAZY = "LAZY"
-    """At the first use of the map."""
+    """When the map is first used."""
 
 
 @frozen(kw_only=True)
@@ -60,7 +60,7 @@ class MapConfigs:
     """All ``map-store`` blocks of a file."""
 
     configs: Mapping[str, MapConfig]
-    """Blocks by pattern; only patterns with a ``map-store`` block."""
+    """Blocks, keyed by pattern. Patterns without a ``map-store`` block are omitted."""
 
     def of(self, name: str) -> MapConfig | None:
         """Return the block that applies to a map, if any; raise an error if two match equally well."""

@@ -52,7 +52,7 @@ class PipelineMap:
             return dict(self._read())
 
     def changed(self) -> dict[str, Entry] | None:
-        """Return the entries after a change by this process, without listing; ``None`` if the map was lost since."""
+        """Return the entries after a change by this process, without listing; ``None`` if it no longer owns the map."""
         with self._lock:
             return None if self._journal is None else dict(self._journal.entries)
 

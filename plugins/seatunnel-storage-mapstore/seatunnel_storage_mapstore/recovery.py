@@ -27,7 +27,7 @@ class _MovedError(Exception):
 def recover(folder: Folder) -> Recovered:
     """Read the newest snapshot of the newest epoch that has one, and the groups after it.
 
-    A writer must have claimed the map before. If a writer has removed a listed object by a compaction, list again.
+    A writer must have claimed the map before. If a compaction has removed a listed object, list again.
 
     Raises:
         CheckpointCorruptedError: A byte is damaged, or a group is missing.
@@ -83,7 +83,7 @@ def _groups(folder: Folder, base: Piece, segments: list[Piece]) -> Iterator[tupl
 
 
 def _frames(folder: Folder, segment: Piece, *, last: bool) -> Iterator[Frame]:
-    """Yield the frames of a segment. Only the last segment may end with an incomplete frame, but not start with one.
+    """Yield the frames of a segment. Only the last segment may end with an incomplete frame; none may start with one.
 
     A segment is created with its first group, by one atomic put; later groups are appended to it.
     """

@@ -26,7 +26,7 @@ class LoggedMap(MapStore):
     writer raises ``StaleEpochError``, and its reads return the map's content at the time of the claim.
 
     Args:
-        storage: Stores the objects; closed with the map.
+        storage: Storage for the objects; closed with the map.
         prefix: The folder of the map, below the storage's namespace; ends with "/".
         append: True to append groups to files; by default, this is done on local files.
     """

@@ -16,7 +16,7 @@ from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType
 
 _NAMED = 5
-"""Maximum number of newer checkpoints listed in a message; the others are counted."""
+"""Maximum number of newer checkpoints listed in a message; the rest are only counted."""
 
 
 class Rewind(enum.Enum):
@@ -34,7 +34,7 @@ class Rewind(enum.Enum):
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """Request for the checkpoint that a start restores; by default the latest one."""
+    """Request for the checkpoint to restore at a start; by default the latest."""
 
     ref: CheckpointRef | None = None
     """Checkpoint to restore; ``None`` for the latest."""
@@ -52,8 +52,8 @@ class RestoreRequest:
     """
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Earlier options of each sink, oldest first: their first epoch, and how they differ from the current ones (empty
-    if they are equal)."""
+    """Earlier options of each sink, oldest first: the first epoch of each set of options, and a description of how it
+    differs from the current options (empty if equal)."""
 
     requires_known: bool = False
     """True if the restored checkpoint must contain all output that is published according to the targets."""

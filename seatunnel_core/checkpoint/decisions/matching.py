@@ -25,7 +25,7 @@ class Comparison:
 
     @classmethod
     def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
-        """Compare the stored names with the names in the job; each list of the result keeps their order."""
+        """Compare the stored names with the names in the job; each list in the result keeps the original order."""
         known, wanted = set(stored), set(named)
         return cls(
             matched=tuple(name for name in named if name in known),
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Compare the vertices of the job with the stored states. Vertices have titles such as ``source flights``."""
+    """Compare the vertices of the job with the stored states. Vertex titles look like ``source flights``."""
     return Comparison.of(
         _titles(states.sources, states.sinks),
         _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),

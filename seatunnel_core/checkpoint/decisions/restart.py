@@ -5,7 +5,7 @@ from attrs import frozen
 from seatunnel_core.work.failure import Failure
 
 _MOST_DOUBLINGS = 30
-"""Maximum number of doublings; the maximum delay is reached long before."""
+"""Maximum number of doublings; the maximum delay is reached long before this."""
 
 
 @frozen(kw_only=True)

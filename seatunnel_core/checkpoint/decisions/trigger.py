@@ -3,7 +3,7 @@
 from attrs import frozen
 
 PAUSE_AFTER_FAILURE_MS = 1000
-"""Minimum pause after a failed checkpoint, so that a failing storage is not called continuously."""
+"""Minimum pause after a failed checkpoint, so that failing storage is not called continuously."""
 
 PATIENCE_MS = 600_000
 """Default time limit of a storage request, after which the storage counts as unresponsive."""
@@ -20,7 +20,7 @@ class CheckpointPolicy:
     """Time after which a pending checkpoint is aborted; also the time limit for a clean stop."""
 
     restore_timeout_ms: int = PATIENCE_MS
-    """Time limit for storing the restore point, the first checkpoint of an epoch. No option sets it."""
+    """Time limit for storing the restore point, the first checkpoint of an epoch. Not configurable."""
 
     min_pause_ms: int = 0
     """Minimum time from the end of one checkpoint to the trigger of the next."""

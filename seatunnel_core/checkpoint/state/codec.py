@@ -1,7 +1,7 @@
 """Encode the states of vertices as bytes, and decode them.
 
-The format is JSON with a version for the whole and for each vertex. It is canonical: equal states have equal bytes, so
-storing the same checkpoint twice is detected. ::
+The format is JSON with a version number for the document and one for each vertex. It is canonical: equal states have
+equal bytes, so storing the same checkpoint twice is detected. ::
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 

@@ -55,7 +55,7 @@ class Topology:
     """Vertices of one pipeline and their connections: each source has a task, which sends to the source's sinks.
 
     Raises:
-        UsageError: A name is duplicate, a source refers to a missing sink, a sink has no source, or there is no source.
+        UsageError: A name is not unique, a source refers to an unknown sink, a sink has no source, or no source exists.
     """
 
     sources: tuple[SourceSpec, ...] = field()

@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """Kind of a vertex, and the name of its source or sink. ``str`` returns for example ``"task NAME"``."""
+    """Kind of a vertex, and the name of its source or sink. ``str`` returns, for example, ``"task NAME"``."""
 
     kind: VertexKind
     name: str

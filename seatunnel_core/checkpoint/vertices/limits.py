@@ -5,7 +5,7 @@ from attrs import evolve, frozen
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits on sizes, numbers and times. They are not options; all are at least 1, except for the retries."""
+    """Limits on sizes, numbers and times. They are not configurable; all are at least 1, except the retry limits."""
 
     target_unit_bytes: int = 128 * 1024 * 1024
     """Size up to which small splits are combined into one work unit."""
@@ -28,7 +28,7 @@ class Limits:
     """Maximum number of uncommitted committables of one sink. At the limit, its sources get no credit (R1)."""
 
     max_uncommitted_bytes: int = 64 * 1024 * 1024 * 1024
-    """Maximum total size of the output of these committables, in bytes."""
+    """Maximum total size of the uncommitted output of one sink, in bytes."""
 
     unit_retries: int = 3
     """Maximum number of retries of a work unit in one epoch after transient failures."""
@@ -47,7 +47,7 @@ class Limits:
     a checkpoint only commits finished units, so units must be able to finish within the interval."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """Minimum of the resulting size limit, because a file sink writes at least one file per unit."""
+    """Minimum size limit derived from the interval, because a file sink writes at least one file per unit."""
 
     def within(self, interval_ms: int | None) -> "Limits":
         """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""

@@ -48,7 +48,7 @@ class Begin:
     """Total weight of all splits that the source will emit."""
 
     to_come_splits: int = 0
-    """Number of all splits that the source will emit."""
+    """Total number of splits that the source will emit."""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Polls of an unbounded source."""
+"""Polling of an unbounded source."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ class Polling:
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
         self.memory: Mapping[str, Any] = {}
-        """Cursor that the source returned; empty before the first poll."""
+        """Latest cursor returned by the source; empty before the first poll."""
 
         self.is_under_way = False
         self._source = source
@@ -53,7 +53,7 @@ class Polling:
         return 0
 
     def found(self, event: Found, go_on: Callable[[], None]) -> int:
-        """Record the result of a poll, and call ``go_on`` after its delay. Return the number of facts to drop."""
+        """Record the result of a poll and call ``go_on`` after the delay. Return the number of facts to drop."""
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory

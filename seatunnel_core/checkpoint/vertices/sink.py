@@ -37,7 +37,7 @@ from seatunnel_core.work.committable import Committable, added, with_tables
 
 @define
 class _Entry:
-    """Committable that has not been committed successfully."""
+    """Committable that has not been committed successfully yet."""
 
     committable: Committable
     after: int
@@ -84,8 +84,8 @@ class SinkVertex:
         """Number of committables published in this process."""
 
         self._unpublished: deque[tuple[int, int]] = deque()
-        """Completed checkpoints with unpublished output, each with the value of ``_published`` at which it is
-        published."""
+        """Completed checkpoints with unpublished output, each with the value of ``_published`` at which its output is
+        complete."""
 
         self._pressure = (False, False)
         self._since_ms = 0
@@ -221,7 +221,7 @@ class SinkVertex:
             self._record(len(event.ids))
 
     def failed(self, event: CommitFailed) -> None:
-        """Retry the failed commit after a pause; fail the pipeline if a retry is useless or the limit is reached."""
+        """Retry the failed commit after a pause; fail the pipeline if no retry is left or a retry would not help."""
         for entry in islice(self._publishable, len(self._in_flight)):
             entry.may_be_committed = True
         self._in_flight = ()

@@ -50,7 +50,7 @@ class SourceVertex:
         self.ended = False
         self._wiring = wiring
         self._splits: deque[Split] = deque()
-        """Known splits still to be emitted."""
+        """Known splits that have not been emitted yet."""
         self._cursor = 0
         self._credits = 0
         self._running = False
@@ -185,7 +185,7 @@ class SourceVertex:
         self._when_empty()
 
     def _absorbed(self, facts: int) -> None:
-        """Let the task drop the oldest ``facts``, because the cursor contains them.
+        """Allow the task to drop its ``facts`` oldest facts, because the cursor contains them.
 
         The message follows every barrier with the old cursor and precedes every barrier with the new one, so each
         checkpoint contains a fact exactly once (R17).
@@ -253,7 +253,7 @@ class SourceVertex:
     def _correct(self, rows: int, read_bytes: int) -> None:
         """Charge the difference between the actual size of a unit and its estimate; a negative difference is a refund.
 
-        The tokens of the elapsed time are added first, so that their limit does not reduce the refund.
+        Tokens for the elapsed time are added first, so that their limit does not reduce the refund.
         """
         self._look_at_buckets()
         self._charge(rows, read_bytes)

@@ -3,12 +3,12 @@
 from attrs import evolve, frozen
 
 SAVED_UP_MS = 200
-"""Maximum idle time for which tokens accumulate, to compensate for timers that fire late by milliseconds."""
+"""Maximum idle time for which tokens accumulate, to compensate for timers that fire a few milliseconds late."""
 
 
 @frozen(kw_only=True)
 class TokenBucket:
-    """Token bucket with debt: each split is charged in full, and the next one waits until the level is not negative.
+    """Token bucket with debt: each split is charged in full, and the next split waits until the level is at least 0.
 
     While idle, the bucket gains at most ``burst_ms`` worth of tokens. Refunds of excess charges are not limited. All
     numbers are integers, so rounding errors cannot accumulate.
@@ -24,7 +24,7 @@ class TokenBucket:
     updated_ms: int = 0
 
     def at(self, now_ms: int) -> "TokenBucket":
-        """Return the bucket at ``now_ms``, with the tokens of the elapsed time."""
+        """Return the bucket at ``now_ms``, with the tokens for the elapsed time added."""
         elapsed_ms = max(0, now_ms - self.updated_ms)
         saved_up = min(self.level_milli + elapsed_ms * self.per_second, self.burst_ms * self.per_second)
         return evolve(self, level_milli=max(self.level_milli, saved_up), updated_ms=max(now_ms, self.updated_ms))

@@ -41,8 +41,8 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 class TaskVertex:
     """Vertex between a source and its sinks. Its units in flight are the channel state (R2).
 
-    A barrier is recorded and forwarded at once, even while units are running: the description of a unit has a few
-    hundred bytes, and a checkpoint never waits for a unit. Back pressure works by credit (R3): a split keeps its credit
+    A barrier is recorded and forwarded at once, even while units are running: the description of a unit takes a few
+    hundred bytes, and a checkpoint never waits for a unit. Back pressure is credit-based (R3): a split keeps its credit
     until the result of its unit is forwarded, while a finished unit releases its slot at once.
     """
 
@@ -122,7 +122,7 @@ class TaskVertex:
 
     @property
     def held(self) -> tuple[tuple[str, Committable], ...]:
-        """Staged output of finished units that are held back for order, as (sink, committable). Thread-safe to read."""
+        """Staged output of finished units held back for order, as (sink, committable) pairs. Thread-safe to read."""
         flights = tuple(self._flights.values())
         finished = (flight.finished for flight in flights if flight.finished is not None)
         return tuple(each for committables in finished for each in committables.items())
@@ -177,7 +177,8 @@ class TaskVertex:
     def _admit(self) -> None:
         """Submit queued units to Spark, oldest first.
 
-        For an ordered source, the oldest unit in flight needs no free slot, because all others wait for it (R3).
+        For an ordered source, the oldest unit in flight does not need a free slot, because all other units wait for it
+        (R3).
         """
         while self._begun and not self._stopped and self._queue:
             number = self._queue[0]
@@ -289,7 +290,7 @@ class TaskVertex:
     # Forwarding of results.
 
     def _hand_on_in_order(self) -> None:
-        """Forward finished units by increasing number, up to the first unfinished one (R13)."""
+        """Forward finished units in ascending order of their numbers, up to the first unfinished one (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:

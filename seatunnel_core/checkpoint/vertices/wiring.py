@@ -8,11 +8,11 @@ from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
 from seatunnel_core.checkpoint.vertices.messages import Message
 
 Receiver = Callable[[Any], None]
-"""Receiver of the messages in one direction, as listed by the unions in ``messages``."""
+"""Receiver of the messages sent in one direction, which the unions in ``messages`` list."""
 
 
 class Channel:
-    """First-in, first-out channel without loss or duplication."""
+    """First-in, first-out channel that neither loses nor duplicates messages."""
 
     __slots__ = ("_queue", "_receive", "_wiring")
 
@@ -64,7 +64,7 @@ class Wiring:
         return commands
 
     def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
-        """Call ``action`` at ``at_ms``; replaces a timer with the same key."""
+        """Call ``action`` at ``at_ms``; replace any timer with the same key."""
         armed = self._timers.get(key)
         self._timers[key] = (at_ms, action)
         if armed is not None and armed[0] == at_ms:
@@ -85,7 +85,7 @@ class Wiring:
             self.do(CancelTimer(key=key))
 
     def fire(self, key: str) -> None:
-        """Call the action of a timer; ignore a timer that was cancelled, postponed or has already fired."""
+        """Call the action of a timer; ignore a timer that was cancelled or postponed, or that has already fired."""
         at_ms, action = self._timers.get(key, (self.now_ms + 1, None))
         if action is not None and at_ms <= self.now_ms:
             del self._timers[key]

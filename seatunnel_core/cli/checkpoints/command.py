@@ -36,13 +36,13 @@ DONE = 0
 FAILED = 1
 
 UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError)
-"""Errors for damaged, incompatible or inaccessible objects. They are reported next to the readable objects."""
+"""Errors for damaged, incompatible or inaccessible objects. They are reported alongside the readable objects."""
 
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 """Control characters to remove from stored names, because they could manipulate the terminal."""
 
 _EVERY_S = 5.0
-"""Interval of progress lines if standard error is not a terminal, in seconds."""
+"""Seconds between two progress lines if standard error is not a terminal."""
 
 
 def checkpoints(arguments: CheckpointsArguments) -> int:

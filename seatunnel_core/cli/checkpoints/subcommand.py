@@ -1,4 +1,4 @@
-"""Subcommand ``seatunnel checkpoints``, with its arguments still to be parsed by ``main``."""
+"""Subcommand ``seatunnel checkpoints``, whose arguments ``main`` parses later."""
 
 from collections.abc import Sequence
 

@@ -21,7 +21,7 @@ def print_help(kind: str | None, name: str | None) -> bool:
     """Print a plugin's description, a list of plugins, or a plugin's error; return True if the plugins can be used.
 
     ``kind`` is ``"source"``, ``"transform"`` or ``"sink"``, or ``None`` for all three. ``name`` is a plugin name or an
-    error code, not case-sensitive; ``None`` for a list of plugins.
+    error code, case-insensitive; ``None`` for a list of plugins.
     """
     kinds = (kind,) if kind else tuple(lookup.GROUPS)
     if name is None:

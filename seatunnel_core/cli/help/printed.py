@@ -31,7 +31,7 @@ def print_page(name: str) -> bool:
 
 
 def for_terminal(text: str) -> str:
-    """Return the Markdown of a page with its tables of options as lists, because the tables are too wide."""
+    """Return a page's Markdown with its option tables converted to lists, because the tables are too wide."""
     before, *tables = _COMMENT.sub("", text).split(_HEAD)
     parts = [before]
     for table in tables:
@@ -49,7 +49,7 @@ def _listed(row: str) -> str:
 
 
 def error_text(code: str) -> str:
-    """Return the description of an error code, not case-sensitive; empty if the code does not exist."""
+    """Return the description of an error code (case-insensitive); empty if the code does not exist."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""

@@ -83,7 +83,7 @@ class PipelineTable:
         self._rates = RateMeter()
 
     def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
-        """Return a view of the current state; if space is limited, of the most urgent pipelines and the totals."""
+        """Return a view of the current state, limited to the most urgent pipelines and the totals if space is short."""
         from rich.console import Group
         from rich.text import Text
 

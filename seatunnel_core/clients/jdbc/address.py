@@ -47,7 +47,7 @@ class Address:
         return f"{self.kind} {where}"
 
     def hide(self, text: str) -> str:
-        """Replace the password and secret properties by ``***`` in a string such as a driver's message."""
+        """Replace the password and secret properties with ``***`` in a string such as a driver's message."""
         secret_keys = {key for key, _ in self.properties if secret.holds_secret(key)} - _KEY_FILES
         kept = [value for key, value in self.properties if key in secret_keys and value.lower() not in _SWITCHES]
         secrets = [self.password or "", *kept]

@@ -1,4 +1,4 @@
-"""TLS for MySQL and MariaDB, configured with the properties of their JDBC drivers and with PyMySQL's files."""
+"""TLS for MySQL and MariaDB, configured with the properties of their JDBC drivers and PyMySQL's file options."""
 
 import ssl
 from collections.abc import Mapping

@@ -100,7 +100,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
 
 
 def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
-    """Return the configured region, or the one in the endpoint; ``None`` to use the older signature."""
+    """Return the configured region, or the region in the endpoint; ``None`` to use the older signature version."""
     written = configuration.get(REGION)
     if written:
         return written.removeprefix("oss-")

@@ -1,1 +1,1 @@
-"""Client for S3 and servers with the same protocol, built on boto3."""
+"""Client for S3 and S3-compatible servers, built on boto3."""

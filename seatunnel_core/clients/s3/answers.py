@@ -60,7 +60,7 @@ _SAME = {
     "InvalidSecurity": "SignatureDoesNotMatch",
     "301": "PermanentRedirect",
 }
-"""Error codes of other servers and services, with the equivalent code of S3."""
+"""Error codes of other servers and services, mapped to the equivalent S3 codes."""
 
 _MAY_PASS: Mapping[str, str] = {
     "ConditionalRequestConflict": "another request for the same key was in progress. Try again",

@@ -95,7 +95,7 @@ def _loader() -> Any:
 
 
 class _Fixed:
-    """Credential provider that returns given credentials."""
+    """Credential provider that always returns the given credentials."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -132,7 +132,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
 
 
 def region_of(configuration: Mapping[str, str]) -> str | None:
-    """Return the configured region, or the one in Amazon's host name, or ``None``."""
+    """Return the configured region, or the region in Amazon's host name, or ``None``."""
     host = urlsplit(endpoint_of(configuration) or "").hostname or ""
     named = _AMAZON.fullmatch(host)
     return configuration.get(REGION) or (named[1] if named else None)

@@ -27,10 +27,10 @@ class Cluster:
 
 
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
-    """Return the cluster of ``fs.defaultFS``.
+    """Return the cluster that ``fs.defaultFS`` refers to.
 
-    Its web addresses come from ``dfs.namenode.http-address`` (separated by ";"), else from the properties of the
-    nameservice, else from the hosts in ``fs.defaultFS`` with Hadoop's default port. They use https if
+    Its web addresses come from ``dfs.namenode.http-address`` (separated by ";"), or else from the properties of the
+    nameservice, or else from the hosts in ``fs.defaultFS`` with Hadoop's default port. They use https if
     ``dfs.http.policy`` is ``HTTPS_ONLY``.
     """
     scheme, _, rest = file_system.partition("://")

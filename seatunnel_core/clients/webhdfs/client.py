@@ -219,7 +219,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Suppress these Java exceptions; ``is_set`` of the yielded object is True if none was raised."""
+    """Suppress the named Java exceptions; ``is_set`` of the yielded object is True if none was raised."""
     done = _Done()
     try:
         yield done
@@ -255,7 +255,7 @@ class _LostDataNodes:
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """Allow all DataNodes again, because no other one is left."""
+        """Allow all DataNodes again, because no other DataNode is left."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:

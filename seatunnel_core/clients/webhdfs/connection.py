@@ -19,7 +19,7 @@ _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 
 
 def address_of(configuration: Mapping[str, str]) -> Cluster:
-    """Return the cluster in a configuration, without sending a request."""
+    """Return the configured cluster without sending a request."""
     return cluster(configuration[DEFAULT_FS], properties(configuration))
 
 

@@ -53,7 +53,7 @@ _PASSING = {
     ),
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
-"""Messages of an ``IOException`` that mean that no DataNode is available for a read or a write."""
+"""``IOException`` messages that indicate that no DataNode is available for a read or a write."""
 
 _START_DATANODES = "Check that DataNodes are up and have free space: hdfs dfsadmin -report"
 _LOOK = "Check the logs of the NameNode and the DataNodes, then try again"
@@ -94,7 +94,7 @@ def no_datanode(error: HdfsError) -> bool:
 
 
 def refusal(error: HdfsError) -> StorageFailureError:
-    """Return the error for an error response of a NameNode or a DataNode."""
+    """Return the exception for an error response from a NameNode or a DataNode."""
     name = error.exception or "an error"
     said = f"{name}: {str(error).partition(chr(10))[0].rstrip(' .')}"
     if name in _QUOTAS:
@@ -106,7 +106,7 @@ def refusal(error: HdfsError) -> StorageFailureError:
 
 
 def no_answer(error: requests.RequestException, server: Server) -> StorageFailureError:
-    """Return the error for a request without a response, or without a WebHDFS response."""
+    """Return the exception for a request without a response, or without a WebHDFS response."""
     who = f"the {server.role} at {server.address}"
     if isinstance(error, NotWebHdfs):
         return _nonsense(error, who)

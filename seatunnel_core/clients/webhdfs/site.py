@@ -53,7 +53,7 @@ def _of_file(file: Path) -> dict[str, str]:
 
 
 def _expanded(value: str, among: Mapping[str, str]) -> str:
-    """Replace each ``${name}`` by the property with this name; unknown ones remain."""
+    """Replace each ``${name}`` with the value of the property of this name; unknown names remain."""
     for _ in range(_MOST_EXPANSIONS):
         expanded = _REFERENCE.sub(lambda match: among.get(match[1], match[0]), value)
         if expanded == value:

@@ -30,7 +30,7 @@ __all__ = ["SinkTargets"]
 
 
 class SinkTargets(ABC):
-    """Tests of ``SinkConformance`` about targets."""
+    """Target tests of ``SinkConformance``."""
 
     sink_class: type[Sink]
 
@@ -89,7 +89,7 @@ class SinkTargets(ABC):
         self._finish(sink, committable)
 
     def test_a_target_that_was_lost_is_refused_and_not_created_again(self) -> None:
-        """Lose the target between two units: no commit may succeed; no later start may accept an empty target (R8)."""
+        """Lose the target between two units: no commit and no later start may accept an empty target (R8)."""
         first = place()
         sink = self._made(self.options())
         sink.prepare(sink_place(first))

@@ -169,7 +169,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_what_the_target_shows_as_published_is_what_was_committed(self) -> None:
-        """Check that ``published`` returns the job's committed committables, or none; never staged ones."""
+        """Check that ``published`` returns the job's committed committables or none, and never staged ones."""
         first, other = place(), place(job_id="job2")
         assert self._published(first) == set()
         sink = self.started(first)
@@ -209,7 +209,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([0, 20])
 
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
-        """Roll back to a base of epoch 1 in which unit 2 was in flight and unit 4 was the next."""
+        """Roll back to a base of epoch 1 in which unit 2 was in flight and unit 4 was next."""
         sink = rolling = self.started(place())
         back = Retraction(
             epoch=3, base_epoch=1, next_units={0: 4}, in_flight={0: frozenset({2})}, named=frozenset({"0-1-3"})

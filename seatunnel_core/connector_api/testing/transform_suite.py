@@ -14,7 +14,10 @@ __all__ = ["TransformConformance"]
 
 
 class TransformConformance(ABC):
-    """Base class of your tests (name them ``Test…``); define the transform, its options and some rows."""
+    """Test suite to subclass in your tests.
+
+    Name the class ``Test…``; define the transform, its options and some rows.
+    """
 
     transform_class: type[Transform]
     columns: pa.Schema | None = None
@@ -26,7 +29,7 @@ class TransformConformance(ABC):
 
     @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Return at least three rows of a table, including special values: null, an empty string, a minimum."""
+        """Return at least three rows of a table, including values such as null, an empty string and a minimum."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
@@ -41,7 +44,7 @@ class TransformConformance(ABC):
         assert self._passed([self._batch()]) == list(self.expected())
 
     def test_a_cut_between_any_two_rows_changes_nothing(self) -> None:
-        """Check that every division of a batch into two returns the same rows."""
+        """Check that the result is the same wherever a batch is divided into two."""
         whole = self._batch()
         for cut in range(whole.num_rows + 1):
             assert self._passed([whole.slice(0, cut), whole.slice(cut)]) == list(self.expected())
@@ -53,7 +56,7 @@ class TransformConformance(ABC):
         assert first == second
 
     def test_the_planned_columns_are_those_that_come(self) -> None:
-        """Check that ``output_schemas`` announces the columns that ``apply`` returns."""
+        """Check that ``apply`` returns the columns that ``output_schemas`` declares."""
         schema = TableSchema(table="default", columns=self._batch().schema)
         announced = {after.table: after.columns for after in self.transform().output_schemas(schema)}
         for after in self.transform().apply(Batch(table="default", rows=self._batch())):

@@ -1,4 +1,4 @@
-"""``catalog_table_rule``: the columns and keys that a job expects of a table."""
+"""``catalog_table_rule``: the columns and keys that a job expects a table to have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ CATALOG_KEYS: Keys = {
     "column_rule": dict.fromkeys(("name", "type", "nullable", "comment", "column_length", "default_value")),
 }
 _SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
-"""Keys of a rule with the corresponding keys of column metadata."""
+"""Keys of a rule, mapped to the corresponding keys of column metadata."""
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,10 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return True if a column has the expected type. Any type conforms to ``null``; only values are checked."""
+    """Return True if a column has the expected type.
+
+    For ``null``, every type matches, because only values are checked.
+    """
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):

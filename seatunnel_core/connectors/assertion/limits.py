@@ -29,7 +29,10 @@ def count(kind: str, value: Any) -> int:
 
 
 def below(values: pa.Array, least: Decimal) -> pa.Array:
-    """Return a mask of the numbers below a limit. Null stays null, or becomes False if the limit exceeds the type."""
+    """Return a mask of the numbers below a limit.
+
+    Null stays null, or becomes False if the limit is above the type's range.
+    """
     smallest, largest = _range(values.type)
     if least > largest:
         return pc.is_valid(values)
@@ -37,7 +40,10 @@ def below(values: pa.Array, least: Decimal) -> pa.Array:
 
 
 def above(values: pa.Array, most: Decimal) -> pa.Array:
-    """Return a mask of the numbers above a limit. Null stays null, or becomes False if the limit is below the type."""
+    """Return a mask of the numbers above a limit.
+
+    Null stays null, or becomes False if the limit is below the type's range.
+    """
     smallest, largest = _range(values.type)
     if most < smallest:
         return pc.is_valid(values)

@@ -136,7 +136,7 @@ class TableRules:
 
     @property
     def wants_table(self) -> bool:
-        """True if the table must exist. For rules about the number of rows, a missing table has 0 rows."""
+        """True if the table must exist. For rules about the number of rows, a missing table counts as empty."""
         return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
@@ -155,7 +155,7 @@ class TableRules:
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
-    """Return the rules in the option ``rules``. Raise UsageError with all invalid parts."""
+    """Return the rules in the option ``rules``. Raise a UsageError that lists all invalid parts."""
     findings = Findings()
     found = [_table(rules, None, findings)]
     for each in findings.of(lambda: blocks_of(rules, "tables_configs"), _NONE, _OPTION):

@@ -1,4 +1,4 @@
-"""The sink ``Assert``: makes the job fail immediately and without retries if a rule is broken."""
+"""The ``Assert`` sink: makes the job fail immediately and without retries if a rule is broken."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -90,7 +90,7 @@ class AssertSink(Sink, SupportsConclude):
         """Return the row counts to which rules apply, keyed by table; ``None`` stands for all tables together.
 
         As in SeaTunnel, rules without a table apply to each table of a single source, but to the total number of rows
-        with several sources.
+        if there are several sources.
         """
         if rules.table is not None:
             return {rules.table: table_rows.get(rules.table, 0)}
@@ -101,7 +101,7 @@ class AssertSink(Sink, SupportsConclude):
 
 
 class AssertWriter(SinkWriter):
-    """Checks the rows of a work unit."""
+    """Writer that checks the rows of a work unit."""
 
     def __init__(self, rules: Sequence[TableRules], tables: Sequence[str]) -> None:
         self._rules = rules

@@ -40,7 +40,7 @@ def captured_table(
         without_key: True to accept a table without a key.
 
     Raises:
-        SourceError: The table does not exist, or has no key although it needs one, a part of its key is not selected,
+        SourceError: The table does not exist or lacks a required key, a part of its key is not selected,
             or a configured column does not exist or is not part of the key.
     """
     own = {option.key: options[option] for option in options.declared if options.is_set(option)}

@@ -25,7 +25,7 @@ def chunk_batches(
         number: Number of the chunk in the cursor of the source.
         where: The database and the chunk, for messages.
         context: Determines whether rows with unrepresentable values are skipped.
-        rules: Filter of the rows, and masked columns, which messages do not show.
+        rules: Row filter, and masked columns, whose values messages do not show.
     """
     with closing(_reported(rows, number, context)) as reported:
         kept = (rules.kept_rows(each, found) for each in reported)

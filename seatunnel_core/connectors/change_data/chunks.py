@@ -38,7 +38,7 @@ class ChunkStart:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "ChunkStart":
-        """Return the start from JSON values."""
+        """Create a start from JSON values."""
         low = None if record.get("low") is None else stored.string(record, "low")
         return cls(table=stored.number(record, "table"), order=stored.string(record, "order"), low=low)
 

@@ -29,7 +29,8 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 INCLUDED, EXCLUDED = "column.include.list", "column.exclude.list"
 _OF_COLUMNS = re.compile(r"column\.(mask|truncate|include|exclude|whitelist|blacklist)\b.*", re.DOTALL)
-"""Debezium properties that select or change columns. Ignoring one would emit values that the user wants to hide."""
+"""Debezium properties that select or change columns. If one were ignored, values that the user wants to hide would be
+emitted."""
 
 _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
@@ -156,7 +157,10 @@ class ColumnRules:
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
 
     def require_matched(self, tables: Sequence[Found]) -> None:
-        """Raise SourceError if a pattern matches no column. For new jobs only, because columns may be dropped later."""
+        """Raise SourceError if a pattern does not match any column.
+
+        For new jobs only, because columns may be dropped later.
+        """
         every = _names(tables, lambda found: (*found.columns, *(found.table.columns if found.table else ())))
         for name, patterns in ((INCLUDED, self.included), (EXCLUDED, self.excluded)):
             for each in patterns:

@@ -1,4 +1,4 @@
-"""Output format of captured rows: with masks applied, as rows or as Debezium messages."""
+"""Output of captured rows with masks applied, as rows or as Debezium messages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -55,11 +55,11 @@ class Emission:
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 
     def require_matched(self, tables: Sequence[Found]) -> None:
-        """Raise SourceError if a pattern of a new job matches no column of the tables."""
+        """Raise SourceError if a pattern of a new job does not match any column of the tables."""
         self.rules.require_matched(tables)
 
     def fitted(self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
-        """Yield the batches of a chunk, then report its mark, like ``chunk_batches``; for the method ``chunk``."""
+        """Yield the batches of a chunk for ``chunk``, then report the chunk's mark, as ``chunk_batches`` does."""
         return chunk_batches(found, rows, number, where, context, self.rules)
 
     def chunk(self, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:

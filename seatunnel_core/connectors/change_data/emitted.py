@@ -137,7 +137,10 @@ def _without_misfits(
     where: str,
     masked: Collection[str],
 ) -> Flags:
-    """Remove rows with unrepresentable values from the mask. With a key, also remove the other row of an update."""
+    """Remove rows with unrepresentable values from the mask.
+
+    If the table has a key, also remove the other row of an update.
+    """
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
     partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
     partner |= {after: before for before, after in partner.items()}
@@ -158,7 +161,7 @@ def _absent(
 ) -> dict[str, Flags]:
     """Return masks of the absent values in new rows, by column.
 
-    Old rows only need their key. Without a key, all rows need all values.
+    Old rows only need the values of the key. If the table has no key, all rows need all values.
     """
     found: dict[str, Flags] = {}
     if changes.complete:

@@ -1,4 +1,4 @@
-"""Times at which a log ended at certain positions. They determine the lag of a reader."""
+"""Observed end positions of a log with their times, from which the lag of a reader is computed."""
 
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,7 +20,7 @@ _MOST = 512
 
 @frozen
 class LogTimes(Generic[P]):
-    """Observed ends of a log with their times, the oldest first. Never empty."""
+    """Observed ends of a log with their times, oldest first. Never empty."""
 
     _observed: tuple[tuple[P, int], ...]
 

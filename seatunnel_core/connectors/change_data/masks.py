@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 
 class Mask(ABC):
-    """Replaces the values of a column with strings. Null stays null."""
+    """Mask that replaces the values of a column with strings. Null stays null."""
 
     @property
     def fingerprint(self) -> str:
@@ -28,7 +28,7 @@ class Mask(ABC):
 
 @frozen
 class Asterisks(Mask):
-    """Replaces each value with a constant number of asterisks."""
+    """Mask that replaces each value with a constant number of asterisks."""
 
     length: int
 
@@ -41,7 +41,7 @@ class Asterisks(Mask):
 
 @frozen
 class Truncation(Mask):
-    """Truncates text to its first characters."""
+    """Mask that truncates text to its first characters."""
 
     length: int
 

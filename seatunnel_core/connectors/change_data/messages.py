@@ -19,7 +19,7 @@ from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES, Debe
 from seatunnel_core.rows.kind import RowKind
 
 TABLE = TableSchema(table="default.default", columns=MESSAGES)
-"""The only table of a source that emits messages, with SeaTunnel's name."""
+"""The only table of a source that emits messages, named as in SeaTunnel."""
 
 _SERVERS = ("topic.prefix", "database.server.name")
 _KEY_SCHEMAS, _VALUE_SCHEMAS = "key.converter.schemas.enable", "value.converter.schemas.enable"

@@ -23,7 +23,7 @@ class Commit:
 
 @define
 class RowNumbers:
-    """Numbers the rows of each transaction, which may continue in the next batch."""
+    """Row numbering within each transaction, which may continue in the next batch."""
 
     _last: dict[str, tuple[str, int]] = field(init=False, factory=dict)
     """Position of the last transaction and number of its last row, by table."""

@@ -1,8 +1,8 @@
 """State and chunks of tables that are read again while a job reads the log.
 
-Chunks are planned at a log position. They are read after the log before this position and before the log after it,
-never at the same time, because sinks that write directly do not keep the order of splits. Their rows contain at least
-the changes before the position. A later change of a row may therefore be emitted twice, but the last change is always
+Chunks are planned at a log position. They are read between the log before this position and the log after it, never at
+the same time, because sinks that write directly do not keep the order of splits. Their rows reflect at least the
+changes before the position. A later change of a row may therefore be emitted twice, but the last change is always
 emitted last.
 """
 
@@ -62,7 +62,7 @@ class Reread:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Reread":
-        """Return the table from JSON values; raise ``StoredValueError`` if the values are invalid."""
+        """Create a table from JSON values; raise ``StoredValueError`` if the values are invalid."""
         start = stored.member(record, "start")
         return cls(
             table=stored.text(record, "table"),
@@ -102,7 +102,7 @@ Rereads = tuple[Reread, ...]
 
 
 def rereads_of(cursor: Mapping[str, Any]) -> Rereads:
-    """Return the tables in a cursor; none in a cursor of an earlier version."""
+    """Return the tables in a cursor; empty for a cursor of an earlier version."""
     return tuple(map(Reread.from_record, stored.items(cursor, "rereads"))) if "rereads" in cursor else ()
 
 
@@ -161,26 +161,26 @@ def completed(rereads: Rereads, end: str, is_reached: Callable[[str], bool]) -> 
 
 
 def restarted(rereads: Rereads, tables: Collection[str]) -> Rereads:
-    """Return the tables; those with changed columns are read from their beginning."""
+    """Return the tables, with those whose columns changed reset to be read from their beginning."""
     return tuple(each.restarted() if each.table in tables else each for each in rereads)
 
 
 @define
 class RereadChunks:
-    """Chunks of the tables that are read again. It keeps the chunks of the current table between polls."""
+    """Chunks of the tables that are read again. The chunks of the current table are kept between polls."""
 
     _tables: Chunks
     planned_at: str = field(default="", init=False)
-    """Log position at which the last chunks were planned. More of the log is read before the next chunks."""
+    """Log position at which the last chunks were planned. More of the log is read before further chunks are planned."""
 
     _of: str = field(default="", init=False)
     _chunks: Chunks | None = field(default=None, init=False)
 
     def take(self, reread: Reread, index: int, connection: Any, log: str) -> tuple[list[Chunk], Reread]:
-        """Return the next chunks, and the state with them.
+        """Return the next chunks, and the state after they were planned.
 
         Args:
-            reread: The state, with ``is_due``.
+            reread: The state; ``is_due`` must be True.
             index: Index of the table among the captured ones.
             connection: A connection of the pool of the tables' dialect.
             log: Position up to which the log has been read.

@@ -12,7 +12,7 @@ START_ANEW = "Change the target in the same way, and start a new job"
 
 
 def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
-    """Return how the columns of logged rows differ from the planned ones; ``""`` if they are equal."""
+    """Describe how the columns of logged rows differ from the planned ones; return ``""`` if they are equal."""
     if logged.names == planned.names and logged.types == planned.types:
         return ""
     changes = [f"{name} was added" for name in logged.names if name not in planned.names]

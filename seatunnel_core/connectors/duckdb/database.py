@@ -1,4 +1,4 @@
-"""A DuckDB file that is only opened for transactions, so that other processes can read it.
+"""A DuckDB file that is opened only for transactions, so that other processes can read it.
 
 Opening and closing the file takes much longer than a short transaction. The file therefore stays open between
 transactions while other threads of this process wait for it, such as the pipelines of a job with many tables.
@@ -16,7 +16,8 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""Maximum time to keep the file open for waiting threads, in seconds. Other processes cannot read it then."""
+"""Maximum time to keep the file open for waiting threads, in seconds. During this time, other processes cannot read
+it."""
 
 
 @define
@@ -54,7 +55,7 @@ _entering = threading.Lock()
 _ORDER = "preserve_insertion_order"
 
 _PAUSE_S = 0.05
-"""Initial delay before reopening a file that another process holds, in seconds. It grows up to one second."""
+"""Initial delay before reopening a file that another process holds, in seconds. The delay grows up to one second."""
 
 
 @frozen(kw_only=True)

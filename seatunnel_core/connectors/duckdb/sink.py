@@ -1,4 +1,4 @@
-"""The sink ``DuckDB``: tables in one file, which only the driver writes."""
+"""The ``DuckDB`` sink: tables in one file, which only the driver writes."""
 
 import os
 from collections.abc import Mapping

@@ -42,7 +42,7 @@ OWN = "seatunnel"
 
 @frozen(kw_only=True)
 class DuckDBTables(SqlDatabase):
-    """Table operations on a DuckDB file, which itself reads staged Parquet files. Paths are a schema and a table."""
+    """Table operations on a DuckDB file. DuckDB itself reads staged Parquet files. A path is a schema and a table."""
 
     name: ClassVar[str] = "DuckDB"
     types: ClassVar[Mapping[pa.DataType, str]] = PLAIN

@@ -37,7 +37,7 @@ class Parts:
         return bool(self.hours or self.minutes or self.seconds)
 
     def check(self) -> None:
-        """Raise ValueError if a configured month does not have a configured day."""
+        """Raise ValueError if a configured day does not exist in a configured month."""
         wanted = max(self.days, default=1)
         for year in set(self.years or YEARS):
             for month in set(self.months or range(1, 13)):

@@ -52,11 +52,11 @@ _WORTH_MS = 20
 
 
 class FakeSource(Source):
-    """Generates rows, or repeats the rows listed in the job. Reading a split again gives the same rows.
+    """Generates rows, or repeats the rows listed in the job. Reading a split again returns the same rows.
 
     In a streaming job it emits the same rows, one split per reader and ``split.read-interval``, and then waits. Its
-    cursor contains the number of emitted splits and how rows are divided into splits, so later changes of the options
-    have no effect on this division.
+    cursor contains the number of emitted splits and the division of rows into splits, so later changes to the options
+    do not affect it.
     """
 
     identifier: ClassVar[str] = "FakeSource"

@@ -26,7 +26,7 @@ class Listing:
     """Regular expression for the file name, or for the whole path if it contains a ``/``."""
 
     extension: str | None = None
-    """File extension, ``csv`` or ``.csv``; other files are skipped."""
+    """File extension, such as ``csv`` or ``.csv``; files with other extensions are skipped."""
 
     partitions: tuple[str, ...] = ()
     """Folders to which files must belong, such as ``year=2013/month=1``; empty for all."""
@@ -63,7 +63,7 @@ class Listing:
                 yield version
 
     def doubt(self) -> str:
-        """Return a warning if there are files but the options skip all of them; empty otherwise."""
+        """Return a warning if there are files but the options skip all of them, and ``""`` otherwise."""
         expression = re.compile(self.pattern) if self.pattern else None
         counts, example = Counter[str](), ""
         for version in self._walked():

@@ -2,9 +2,10 @@
 
 A mark is the hash of a file's path and state. A small set of marks is part of each checkpoint, as a string. A large set
 is stored like a log-structured merge tree, as immutable *runs* that the engine stores once, and a remainder in each
-checkpoint. A run contains the differences from the runs before it; the remainder, the differences from all runs. If the
-remainder is too large, it becomes a run, merged with the last runs unless these are much larger. This keeps the number
-of runs small and rewrites a run only after about as many changes as it has marks. Sets are never changed in place.
+checkpoint. A run contains the differences from the runs before it; the remainder contains the differences from all
+runs. A remainder that grows too large becomes a run and is merged with the last runs, unless these are much larger.
+This keeps the number of runs small and rewrites a run only after about as many changes as it has marks. Sets are never
+changed in place.
 """
 
 import binascii
@@ -28,7 +29,7 @@ _MOST_BYTES = MOST_IN_CHECKPOINT * _RECORD
 _COUNT_BYTES = 8
 
 Marks = Mapping[bytes, bytes]
-"""Hashes of paths, each with a hash of size and time."""
+"""Mapping from the hash of a file's path to the hash of its size and modification time."""
 
 Runs = tuple[bytes, ...]
 
@@ -56,7 +57,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
 
 
 def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
-    """Add a run, merged with the last runs as long as each is at most twice as long as the runs after it."""
+    """Add a run, and merge it with the runs before it while each is at most twice as long as the runs after it."""
     kept = len(runs)
     while kept and len(runs[kept - 1]) <= 2 * size:
         kept -= 1

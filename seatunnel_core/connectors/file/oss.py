@@ -114,7 +114,7 @@ class OssFileSource(_Oss, FileSource):
 
 
 class OssFileSink(_Oss, FileSink):
-    """Writes objects to Alibaba Cloud OSS: tasks stage them, a completed checkpoint copies them within the bucket."""
+    """Writes objects to Alibaba Cloud OSS: tasks stage them, and completed checkpoints copy them within the bucket."""
 
     server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)
     declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)

@@ -75,7 +75,7 @@ class FileReading:
         return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns that the job reads; raise ``SourceError`` if ``read_columns`` contains others."""
+        """Return the columns that the job reads; raise ``SourceError`` if ``read_columns`` contains unknown columns."""
         known = set(columns.names)
         unknown = [name for name in self.chosen if name not in known]
         if unknown:
@@ -94,7 +94,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """Return the columns that a file may contain. A column is nullable if another value replaces null."""
+    """Return the columns that a file may contain. A column is nullable if its nulls are replaced by another value."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 

@@ -5,7 +5,7 @@
     <target>/.seatunnel/<job>/replacing/
         <pipeline>-<sink>/<folder>/<name>      committed files that are not in place yet
         <pipeline>-<sink>-folders/<folder>/    marker: replace this folder
-        <pipeline>-<sink>-<epoch>/             the files while an engine moves them into place
+        <pipeline>-<sink>-<epoch>/             files that an engine is moving into place
         <pipeline>-<sink>-done                 marker: all folders are replaced
 
 A new folder replaces an old one, atomically on a local disk; the old one is then removed. File names contain the job,
@@ -64,7 +64,7 @@ def refuse_unfit(layout: FileLayout) -> None:
 
 
 def require_replaceable(target: Target, folder: str) -> None:
-    """Reject a folder that cannot be replaced, or in which another job stages."""
+    """Reject a folder that cannot be replaced, or in which another job stages files."""
     staging = os.path.join(folder, STAGING)
     with target.errors("cannot be replaced", folder):
         target.files.require_replaceable(folder)
@@ -212,7 +212,7 @@ class Replacing:
             self._files.sync_folder(each)
 
     def _is_left(self, new: str, there: str) -> bool:
-        """Return True if ``new`` must still replace ``there``: it has files of this job, or neither has any."""
+        """Return True if ``new`` must still replace ``there``: it has files of this job, or neither folder has any."""
         waiting = [self._is_own(entry) for entry in self._below(new)]
         if any(waiting):
             return True

@@ -64,7 +64,7 @@ logger = logging.getLogger("seatunnel.connectors")
 
 
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Hadoop properties that the client supports; warn about others.
+    """Return the Hadoop properties that the client supports; warn about unsupported ones.
 
     The bucket and the endpoint must be options, because the state of a sink is bound to them.
     """

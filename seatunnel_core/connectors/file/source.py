@@ -1,9 +1,9 @@
 """File sources, which read byte ranges or row groups; and ``LocalFile``, for local files.
 
-The driver lists the files with size and time, and opens none. Tasks inspect files where necessary: the quotes in a
-large CSV file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``,
-``size``, ``mtime_ns`` and the format's description of the range. It also contains ``columns`` if the job declares none,
-and ``keys`` if folders become columns.
+The driver lists the files with their size and modification time but does not open them. Tasks inspect files where
+necessary: the quotes in a large CSV file, a Parquet footer, the first lines if there is no schema. The body of a split
+contains ``path``, ``size``, ``mtime_ns`` and the format's description of the range. It also contains ``columns`` if the
+job declares none, and ``keys`` if folders become columns.
 """
 
 import errno
@@ -94,10 +94,10 @@ class FileSource(IncrementalFiles, Source):
         """Files that ``planned_schemas`` has listed, so that ``discover`` need not list them again in ``--check``."""
 
         self._doubt = ""
-        """Warning of ``planned_schemas`` about a probable mistake, for ``--check``."""
+        """Warning from ``planned_schemas`` about a probable mistake, for ``--check``."""
 
         self._listed: Sequence[FileVersion] = ()
-        """Result of ``discover`` for the following ``enumerate``, if no task has to inspect the files."""
+        """Result of ``discover``, kept for the next ``enumerate``, if no task has to inspect the files."""
 
     @classmethod
     @abstractmethod
@@ -202,7 +202,7 @@ class FileSource(IncrementalFiles, Source):
             yield {**body, **place}, weight, rows
 
     def _schemas(self, columns: pa.Schema, keys: Sequence[str]) -> tuple[TableSchema, ...]:
-        """Return the schemas of the table and of the child tables for its lists."""
+        """Return the schemas of the table and of the child tables for its list columns."""
         try:
             return self._nesting.schemas(self._schema(columns, keys))
         except ValueError as error:
@@ -217,7 +217,7 @@ class FileSource(IncrementalFiles, Source):
         return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
-        """Return the keys of partition folders; for watched folders, only those in the path: ``/data/year=*``."""
+        """Return the keys of partition folders; for watched folders, only those in the path, as in ``/data/year=*``."""
         if not self.options[opt.PARTITIONS]:
             return ()
         return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
@@ -299,7 +299,7 @@ class FileSource(IncrementalFiles, Source):
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Add the file name to errors of libraries about the content of a file."""
+    """Add the file name to errors that libraries raise about the content of a file."""
     try:
         yield
     except SeaTunnelError:
@@ -338,7 +338,7 @@ def _format_of(options: Options, files: FileSystem) -> SourceFormat:
 
 
 def _check_inference(format: str, options: Options) -> None:
-    """Reject inference options without an effect."""
+    """Reject inference options that would have no effect."""
     declares = declared_table(options[opt.SCHEMA_BLOCK]) is not None
     for option in INFERENCE:
         if options.is_set(option) and format != "json":

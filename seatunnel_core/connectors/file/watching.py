@@ -1,8 +1,9 @@
 """Detection of new files in a watched folder, and its state.
 
-A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
-``b.csv``. It is read only once, after two listings that are a scan interval apart have shown the same size and time.
-The state drops a file that is missing in two listings, so it grows with the number of files in the folder.
+A file is identified by a hash of its path, regardless of its modification time: an ``a.csv`` that arrives after
+``b.csv`` is still found. It is read only once, after two listings that are a scan interval apart have shown the same
+size and time. The state drops a file that is missing in two listings, so its size depends only on the number of files
+in the folder.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,13 +32,13 @@ class Memory:
     """State of a watched folder: 16 bytes per file."""
 
     seen: Marks = field(factory=dict)
-    """Taken files (returned by a poll, to be read) that the last listing contains."""
+    """Files that a poll has returned for reading and that the last listing contains."""
 
     missing: Marks = field(factory=dict)
-    """Taken files that the last listing lacks."""
+    """Files that a poll has returned for reading but that the last listing lacks."""
 
     ready: Marks = field(factory=dict)
-    """Files that were listed at least twice in their current state and are not taken yet."""
+    """Files that were listed at least twice in their current state but that no poll has returned yet."""
 
     fresh: Marks = field(factory=dict)
     """Files that were listed once in their current state."""
@@ -112,7 +113,7 @@ class FolderChanges:
     """Files to read, oldest first."""
 
     changed: tuple[str, ...]
-    """Paths of files that have changed since they were taken."""
+    """Paths of files that have changed since a poll returned them for reading."""
 
     memory: Memory
     again_ms: int

@@ -1,4 +1,4 @@
-"""Writer for one attempt of a work unit. It stages rows in files, and several files may be open at a time."""
+"""Writer for one attempt of a work unit. It stages rows in files, several of which may be open at a time."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence

@@ -27,7 +27,7 @@ from seatunnel_core.connectors.filesystems.rename import exchange, rename_new
 
 
 class LocalFileSystem(FileSystem):
-    """The files of this machine. Driver and tasks must reach them under the same paths."""
+    """The files of this machine. The driver and all tasks must reach them under the same paths."""
 
     def named(self, path: str) -> str:
         return named_path(path)

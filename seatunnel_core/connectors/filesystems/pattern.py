@@ -76,7 +76,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if a file does not match only because of a leading ``_``, and is not an engine's own file."""
+        """Return True if only a leading ``_`` prevents a match, and the file is not an engine's own."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 

@@ -22,7 +22,7 @@ class TargetExistsError(FileExistsError):
 def rename_new(old: str, new: str) -> None:
     """Rename the file ``old`` to ``new``.
 
-    Some network file systems lack this rename. There, a link is created and then the old name removed. A crash in
+    Some network file systems lack this rename. There, a link is created, and then the old name is removed. A crash in
     between leaves one file with both names; the next call detects and completes this.
 
     Raises:

@@ -34,16 +34,16 @@ PREPARED = ".prepared"
 """Name of the folder (in a bucket, an object) that marks a staging folder as prepared by the driver for its epoch."""
 
 PROBE = ".probe-"
-"""Prefix of the names of files that show whether the driver can see the files of a task."""
+"""Name prefix of the files used to check that the driver can see files that a task writes."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
-    """Return the folder in which a pipeline stages in one epoch."""
+    """Return the folder in which a pipeline stages files in one epoch."""
     return os.path.join(root, STAGING, job_id, str(pipeline_id), str(epoch))
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Match the part of a staged file's name after the job ID, which identifies the unit; ``None`` for other files."""
+    """Match the part of a staged file's name that identifies the unit, after the job ID; ``None`` for other files."""
     return OWNER.search(name, name.find(job_id) + 1)
 
 

@@ -1,6 +1,7 @@
 """HTTP client that retries temporary failures and explains other errors.
 
-Messages contain no secrets. Those of ``requests`` may contain the whole URL, so only the innermost cause is shown.
+Messages contain no secrets. Error messages of ``requests`` may contain the whole URL, so only the innermost cause is
+shown.
 """
 
 import json
@@ -32,7 +33,7 @@ _LONGEST_WAIT_S = 300
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200
-"""Maximum number of characters of a response in a message."""
+"""Maximum number of characters of a response that a message quotes."""
 
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
@@ -48,7 +49,7 @@ _HINTS = {
 
 @frozen(kw_only=True)
 class Answer:
-    """Successful response of a service, with a status from 200 to 299."""
+    """Successful response from a service, with a status from 200 to 299."""
 
     status: int
     content: bytes = field(repr=False)
@@ -115,7 +116,7 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """Yield the headers together with each piece of ``size`` bytes of the content; at least one piece."""
+        """Yield the content in pieces of ``size`` bytes, each together with the headers; yield at least one piece."""
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False
@@ -178,7 +179,7 @@ class Client:
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 
     def _sent(self, request: Request) -> "requests.Response":
-        """Send a request and return its response with any status. Statuses such as 429 are retried."""
+        """Send a request and return its response, whatever the status. Retry statuses such as 429."""
         return self._in_session().request(
             request.method,
             request.url,
@@ -235,7 +236,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password in the URL. Credentials in ~/.netrc are not used, as they would replace a header."""
+    """Authenticate with the user and password in the URL. Ignore ~/.netrc, whose credentials would replace a header."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

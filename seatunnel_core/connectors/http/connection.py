@@ -20,7 +20,7 @@ class Connection:
     socket_timeout_ms: int
     ca_file: str | None
     certificate: tuple[str, ...] = field(repr=False)
-    """File with a certificate and its key, or a file for each; empty if there is no certificate."""
+    """File with both a certificate and its key, or one file for each; empty if there is no certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
     """Strings that no message may contain."""

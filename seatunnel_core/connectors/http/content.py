@@ -40,7 +40,7 @@ LEFT_OUT = object()
 
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
-"""Columns of the file format ``binary``, which allow file sinks to join the parts."""
+"""Columns of the file format ``binary``, from which file sinks reassemble the files."""
 
 _LINES = "the response has several JSON values: set enable_multi_lines = true to parse each line separately"
 
@@ -55,7 +55,7 @@ class Content:
     """True if the job declares or infers columns. Otherwise the only column is ``content``."""
 
     sample: int | None = None
-    """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain strings."""
+    """Number of rows used to infer columns; ``None`` if columns are declared or rows are plain strings."""
 
     contract: SchemaContract = field(factory=SchemaContract)
     """Handling of rows that do not match inferred columns."""
@@ -123,7 +123,7 @@ class Content:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """Parse the JSON values in a response: a single one, or one per line. An empty response has none."""
+        """Parse the JSON values in a response: a single value, or one per line. An empty response has no values."""
         lines = _lines(text) if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # Like SeaTunnel's JSONPath parser.
         documents = []
@@ -232,7 +232,7 @@ class Content:
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
-        """Return the row shape inferred from the first rows of the pages, or from all rows."""
+        """Return the row shape inferred from the first rows of the pages, or from all rows if ``every`` is true."""
         shape, left = Shape(), sys.maxsize if every else self.sample or 0
         for page in pages:
             some = [exact(element) for element in page if isinstance(element, dict)][:left]
@@ -257,7 +257,7 @@ class Content:
 
     @property
     def schemas(self) -> tuple[TableSchema, ...]:
-        """Schemas of the main table and of the child tables for its lists."""
+        """Schemas of the main table and of the child tables for its list columns."""
         try:
             return self.nesting.schemas(self.schema)
         except ValueError as error:
@@ -278,7 +278,7 @@ class Content:
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
-        """Return a row for each match of the last ``[*]`` in the paths. Other paths have one value for all rows."""
+        """Return a row for each match of the last ``[*]`` in the paths. Other paths have the same value in all rows."""
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
         for name, path in self.fields.items():

@@ -1,8 +1,9 @@
 """Incremental reads of a service, based on the values of a column.
 
-A service cannot report its largest value, so the rows of an increment are requested twice: at planning time, to find
-the largest value and the rows at the boundary, and for reading. All pages of an increment are one split. Thus each
-version of a row is read by exactly one job, even if the data changes between the two requests or between attempts.
+A service cannot report its largest value, so the rows of an increment are requested twice: first when the job is
+planned, to find the largest value and the rows at the boundary, and again to read them. All pages of an increment are
+one split. Thus each version of a row is read by exactly one job, even if the data changes between the two requests or
+between attempts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,10 +29,10 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 
 _FUTURE = timedelta(days=1)
-"""Maximum clock difference: a value may be this far in the future. Times without a zone may be in any zone."""
+"""Tolerated clock difference: a value may be this far in the future. Times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Predicates for types with values that are compared and stored exactly."""
+"""Predicates for types whose values can be compared and stored exactly."""
 
 
 @frozen(kw_only=True)
@@ -54,7 +55,7 @@ class RowIncrements:
     # -- the window
 
     def window(self, pages: Iterable[pa.RecordBatch], after: Cursor | None) -> Window:
-        """Return the window of a job that starts now, given all rows of the service's responses."""
+        """Return the window of a job that starts now, given all rows in the service's responses."""
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
@@ -184,7 +185,7 @@ class RowIncrements:
 
 
 def key_of_increment(increment: Increment, content: Content, paging: Paging | None) -> tuple[str, ...]:
-    """Return the columns that identify the rows of a service. Raise UsageError if options contradict each other."""
+    """Return the columns that identify the rows of a service. Raise ``UsageError`` if options contradict each other."""
     _refuse_others(content, paging)
     key = increment.key or content.schema.primary_key
     if not key:
@@ -202,7 +203,7 @@ def read_by(increment: Increment, content: Content, request: Request, key: Seque
 
 
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
-    """Return the incremental reads that the options describe. Raise an error if the options are invalid."""
+    """Create the incremental reads that the options describe. Raise an error if the options are invalid."""
     columns, key = content.schema.columns, key_of_increment(increment, content, paging)
     for name in (increment.column, *key):
         if name not in columns.names:

@@ -1,4 +1,4 @@
-"""Incremental reads of a service with inferred columns. The form of the values determines how they are compared.
+"""Incremental reads of a service with inferred columns. The format of the values determines how they are compared.
 
 * numbers, and strings that are numbers: as exact numbers
 * dates: as dates
@@ -6,7 +6,7 @@
 * timestamps with ``Z`` or an offset: as points in time
 * other strings: character by character
 
-The cursor contains a string of the same form, so later jobs compare values in the same way.
+The cursor contains a string of the same format, so later jobs compare values in the same way.
 """
 
 import re
@@ -119,7 +119,7 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments of a column whose values have a known kind."""
+    """Increments of a column whose values have a known format."""
 
     kind: str
 
@@ -141,7 +141,7 @@ class _Typed(RowIncrements):
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a JSON value or of a string in a cursor."""
+    """Return the kind of a JSON value, or of a string in a cursor, which determines how it is compared."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return type(value).__name__

@@ -258,10 +258,10 @@ def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[O
 
 
 def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options of a source with several tables, given the options of a single table."""
+    """Return the options of a source that reads several tables, given the options of a single table."""
     return (*of_table(options), INCREMENTAL, tables_option(options))
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options, all of them optional, because entries of ``tables_configs`` may set required ones."""
+    """Return the options with all of them optional, because entries of ``tables_configs`` may set required ones."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

@@ -16,7 +16,7 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""Strings that mean False for a flag about further pages."""
+"""Strings that mean False in a flag that states whether more pages follow."""
 
 
 @frozen(kw_only=True)
@@ -104,7 +104,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and last page of each split; one split without a last page if the number is unknown."""
+        """Return the first and last page of each split; one split without a last page if their number is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1
@@ -114,7 +114,7 @@ class Paging:
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
 
     def says_more(self, documents: Sequence[Any]) -> bool | None:
-        """Return True if a response has a flag that more pages follow; ``None`` if it has no flag."""
+        """Return True if a response's flag states that more pages follow; ``None`` if it has no flag."""
         values = [value for document in documents for value in found(self.more_path, document)]
         if not values or values[0] is None:
             return None

@@ -88,7 +88,8 @@ class Request:
     def with_key(self, name: str, value: str | None) -> "Request":
         """Return the request with a new value for a key in the parameters, the JSON body or the headers.
 
-        The first of these that contains the key is changed; if none does, the parameters. ``None`` changes nothing.
+        The first of these that contains the key is changed; if none contains it, the parameters are. ``None`` changes
+        nothing.
         """
         if value is None:
             return self
@@ -129,7 +130,7 @@ class Request:
 
 
 def same_host(url: str, other: str) -> bool:
-    """Return True if a redirect from one URL to another may receive all headers of the request."""
+    """Return True if a request that is redirected from one URL to the other may keep all its headers."""
     here, there = urlsplit(url), urlsplit(other)
     secure = here.scheme == there.scheme or (here.scheme, there.scheme) == ("http", "https")
     same_port = here.port == there.port or here.scheme != there.scheme
@@ -137,7 +138,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """Return the URL without surrounding whitespace. Raise UsageError unless it is an HTTP or HTTPS URL."""
+    """Return the URL without surrounding whitespace. Raise ``UsageError`` unless it is an HTTP or HTTPS URL."""
     try:
         parts = urlsplit(url.strip())
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -161,7 +162,7 @@ def _form_value(value: Any) -> str:
 
 
 def _without(document: Any, mark: str) -> Any:
-    """Return a JSON value without the members that equal the marker."""
+    """Return a JSON value without the members and elements that equal the marker."""
     if isinstance(document, dict):
         return {key: _without(value, mark) for key, value in document.items() if value != mark}
     if isinstance(document, list):

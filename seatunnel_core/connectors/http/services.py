@@ -84,7 +84,7 @@ VERSION = Option("version", STRING, required=True, doc="API version, a date such
 def _source(
     name: str, doc: str, *own: Option[Any], headers: Mapping[str, _Header], example: str, base: type = ServiceSource
 ) -> type[ServiceSource]:
-    """Create the source class for a service that requires ``headers``; ``own`` are options of this service only."""
+    """Create the source class for a service that requires ``headers``; ``own`` are options specific to this service."""
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)
     members = {"identifier": name, "declared": declared, "credentials": credentials, "headers": headers}
@@ -256,7 +256,7 @@ class ServiceSink(HttpSink):
     """Response fields that may contain the code; 0 means success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
-    """Codes in responses that mean too many requests."""
+    """Response codes that mean "too many requests"."""
 
     def _array_rows(self, options: Options) -> int:
         return 0

@@ -22,7 +22,7 @@ from seatunnel_core.rows.value_text import json_text
 
 
 class HttpSink(Sink, SupportsDryRun):
-    """Tasks send rows as they arrive, so a retried task sends the rows of the failed one again."""
+    """Tasks send rows as they arrive, so a retry sends the rows of the failed task again."""
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
@@ -168,7 +168,7 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of each row, converted by ``text``. Raise RowError if ``text`` raises ValueError."""
+    """Yield the values of each row, converted by ``text``. Raise ``RowError`` if ``text`` raises ``ValueError``."""
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
         try:
@@ -179,7 +179,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
 
 
 def located(where: str, error: SinkError) -> SinkError:
-    """Return the error with the location added at the start of its message."""
+    """Return the error with its message prefixed by the location."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

@@ -1,7 +1,7 @@
 """The source ``Http``: rows from the responses of a service, page by page.
 
-A job requests each page once, in its tasks, because a request may cost money or have side effects. ``--check`` requests
-the first page if the method is GET, to detect wrong hosts, paths, tokens, certificates and JSONPaths.
+A job requests each page only once, in a task, because a request may cost money or have side effects. ``--check``
+requests the first page if the method is GET, to detect wrong hosts, paths, tokens, certificates and JSONPaths.
 """
 
 import logging
@@ -54,7 +54,7 @@ _PAGES_KEEP = (
 _log = logging.getLogger(__name__)
 
 _ROW_BYTES = 200
-"""Estimated size of a row in bytes. The weight of a split only affects how splits are grouped into work units."""
+"""Estimated size of a row in bytes. It only affects how splits are grouped into work units."""
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
@@ -97,7 +97,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         increment: Increment | None = options.get(opt.INCREMENTAL.key)
         self._increments = None if increment is None else self._read_by(increment, request)
         self._looked: Shape | None = None
-        """Shape of all rows from which this process planned the window of inferred columns."""
+        """Shape inferred from all rows when this process planned the window."""
 
         self._window: Window | None = None
         self._asked_from: str | None = None
@@ -360,7 +360,7 @@ class _Looking(ReadContext):
 
 
 def in_both_places(options: Options) -> bool:
-    """Return True if a POST sends its parameters both in the URL and as a form. SeaTunnel versions differ in this."""
+    """Return True if a POST sends its parameters both in the URL and as a form. SeaTunnel versions differ here."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.http.request import Request
 
 T = TypeVar("T")
 Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
-"""Function that processes a response at a location, and returns its number of rows and a result."""
+"""Function that processes a response, given its location, and returns its number of rows and a result."""
 
 _DIGEST_BYTES = 12
 
@@ -63,7 +63,7 @@ class Walk:
         return self.client.send(self.paging.request(self.request, str(number)))
 
     def _behind_short(self, answer: Answer, number: int) -> Answer | None:
-        """Return the page after a first page with fewer than ``batch_size`` rows; ``None`` if it has no new rows.
+        """Return the page following a first page with fewer than ``batch_size`` rows; ``None`` if it has no new rows.
 
         If a service limits the page size, every page is short, so the first one need not be the last. If the service
         rejects the request or returns the same rows again, there are no further pages.
@@ -160,7 +160,7 @@ class Walk:
         return addressed(asked, cursor) if self._is_address(cursor) else self.paging.request(self.request, cursor)
 
     def _says_more(self, answer: Answer, where: str, *, is_first: bool, rows: int) -> bool | None:
-        """Return True if a response has a flag that more pages follow; ``None`` if no flag is configured."""
+        """Return True if a response's flag states that more pages follow; ``None`` if no flag is configured."""
         if not self.paging.more_path:
             return None
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))

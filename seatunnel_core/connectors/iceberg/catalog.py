@@ -21,7 +21,7 @@ _JAVA_CATALOGS = {
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 
 _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-"""The only FileIO of pyiceberg that can list a folder, as cleanups require."""
+"""pyiceberg's only FileIO that can list a folder, which cleanups require."""
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
@@ -66,11 +66,11 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Lower-case messages of errors that have no exception class: failed logins and missing permissions."""
+"""Lower-case messages of permanent errors that have no exception class: failed logins and missing permissions."""
 
 
 def may_pass(error: BaseException) -> bool:
-    """Return True if a retry may help, as for errors of networks, locks and servers."""
+    """Return True if a retry may help, for example after a network, lock or server error."""
     if any(words in str(error).lower() for words in _LASTING):
         return False
     if isinstance(error, OSError):  # Includes the errors of requests.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def iceberg_schema(schema: TableSchema) -> "Schema":
-    """Return the schema of a new table with optional columns; raise ``SinkError`` if Iceberg lacks a type."""
+    """Return the schema of a new table with optional columns; raise ``SinkError`` if Iceberg has no type for one."""
     from pyiceberg.schema import Schema
     from pyiceberg.types import NestedField
 
@@ -112,14 +112,14 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
 
 
 def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[str, pa.DataType]:
-    """Return the table's column types, keyed by the column names of the rows."""
+    """Return the types of the table's columns, keyed by the column names in the rows."""
     by_name = {column.name: column.type for column in own_types(table.as_arrow())}
     found = {name: column_of(table, name, case_sensitive=case_sensitive) for name in rows.names}
     return {name: by_name[column.name] for name, column in found.items() if column is not None}
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the table's field for a column: the field with the same name, or else ignoring case."""
+    """Return the table's field for a column: the field with the same name, or else one that differs only in case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)

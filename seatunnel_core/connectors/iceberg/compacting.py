@@ -37,7 +37,7 @@ FILE_BYTES = 512 << 20
 """Approximate maximum size of a new file, in bytes."""
 
 _ROUNDS = 3
-"""Maximum number of rewrites if other programs change the files that were read."""
+"""Maximum number of attempts at a rewrite; an attempt fails if other programs change the files that it has read."""
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 """Initial pause between attempts to commit, which doubles each time, and the maximum pause, in seconds."""
@@ -51,7 +51,7 @@ _POSITIONS = 1
 
 @frozen(kw_only=True)
 class Compacted:
-    """Result for one table."""
+    """Result of compacting one table."""
 
     named: str
     rewritten: int = 0
@@ -79,7 +79,7 @@ class _NewFiles:
 
 @frozen(kw_only=True)
 class Compacting:
-    """Rewriting of one table."""
+    """Compaction of one table."""
 
     id: TableId
     catalog: "Callable[[], Catalog]" = field(repr=False)
@@ -224,7 +224,7 @@ class Compacting:
 
 @contextmanager
 def _deleted_on_failure(table: "Table") -> Iterator[_NewFiles]:
-    """Delete the created files on a failure, including a keyboard interrupt, unless they may be committed."""
+    """Delete the created files on failure, including a keyboard interrupt, unless they may already be committed."""
     created = _NewFiles()
     try:
         yield created
@@ -236,7 +236,7 @@ def _deleted_on_failure(table: "Table") -> Iterator[_NewFiles]:
 
 
 def _pause_s(number: int) -> float:
-    """Return a random pause before the next attempt, so that writers do not collide again."""
+    """Return a random pause before the next attempt, so that concurrent writers do not collide again."""
     longest: float = min(_PAUSE_S * 2 ** (number - 1), _LONGEST_PAUSE_S)
     return random.uniform(longest / 2, longest)
 

@@ -1,4 +1,4 @@
-"""Data files of a snapshot, and their rows except deleted ones.
+"""Data files of a snapshot, and their rows without the deleted ones.
 
 An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
 partition, in all partitions. A position delete file removes rows from data files with a sequence number up to its own.
@@ -45,13 +45,13 @@ _UNKEYED = ("float", "double", "uuid")
 """Types that cannot identify a key, because their values have several representations."""
 
 _KEPT = 64
-"""Number of manifests, and of equality delete files, that a task caches."""
+"""Maximum number of manifests, and of equality delete files, that a task caches."""
 
 _MOST_TOGETHER = 1_000_000
 """Maximum number of rows compared with deleted keys at a time."""
 
 Listed = tuple[dict[str, Any], int, int]
-"""Body of a split, with the number of rows and bytes of its file."""
+"""Body of a split, with the numbers of rows and bytes in its file."""
 
 
 def columns_of(schema: "Schema") -> pa.Schema:
@@ -63,7 +63,7 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 
 def access_of(table: "Table", named: str, entries: ManifestEntries | None = None) -> "DataFiles":
-    """Return a reader of a table's data files; it does not contain the catalog and the snapshots."""
+    """Return a reader of a table's data files; it contains neither the catalog nor the snapshots."""
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(
@@ -113,7 +113,7 @@ class DataFiles:
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def listed(self, snapshots: "Sequence[Snapshot]", schema_id: int, *, added: bool) -> list[Listed]:
-        """Return the data files of snapshots, oldest first; with ``added``, only files that these snapshots added.
+        """Return the data files of snapshots, oldest first; if ``added`` is true, only files that these snapshots add.
 
         Raises:
             SourceError: A file has an unsupported format, or rows were deleted by keys that cannot be compared.
@@ -257,7 +257,7 @@ class DataFiles:
 def _manifests_of(
     snapshots: "Sequence[Snapshot]", io: Any, *, added: bool
 ) -> "Iterator[tuple[Snapshot, int, ManifestFile]]":
-    """Yield the snapshots' manifests, each with its index in the manifest list; ``added`` omits older manifests."""
+    """Yield the snapshots' manifests, each with its index in the manifest list; if ``added``, omit older manifests."""
     for snapshot in snapshots:
         for number, manifest in enumerate(snapshot.manifests(io)):
             if not added or manifest.added_snapshot_id == snapshot.snapshot_id:
@@ -289,7 +289,7 @@ def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> It
 
 
 def _staying(rows: pa.RecordBatch, keys: Sequence[pa.Table]) -> pa.BooleanArray | None:
-    """Return a mask of the rows that have no deleted key; ``None`` if all rows remain."""
+    """Return a mask of the rows whose keys are not deleted; ``None`` if all rows remain."""
     stays = None
     for deleted in keys:
         columns = [pa.concat_arrays([*deleted[name].chunks, rows.column(name)]) for name in deleted.column_names]

@@ -20,7 +20,7 @@ _FILES = "seatunnel.files"
 _REPLACED = "seatunnel.replaced"
 
 _REPLACE = "replace"
-"""Iceberg's operation of snapshots that rewrite files without changing rows."""
+"""Iceberg's operation name for snapshots that rewrite files without changing rows."""
 
 
 def identity(
@@ -46,17 +46,17 @@ def identity(
 
 
 def identity_of(table: "Table") -> str:
-    """Return the UUID of a table; empty if its metadata has none. pyiceberg would then generate one."""
+    """Return the UUID of a table; empty if its metadata has none, in which case pyiceberg would generate one."""
     return str(table.metadata.table_uuid) if "table_uuid" in table.metadata.model_fields_set else ""
 
 
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
-    """Return the IDs of published committables with a snapshot after the sequence number ``after``."""
+    """Return the IDs of committables that snapshots after the sequence number ``after`` have published."""
     return {each for summary in _own(table, context, after) for each in _listed(summary, _COMMITTED)}
 
 
 def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
-    """Return the IDs of the published committables, with the number of files of each."""
+    """Return the number of files of each published committable, keyed by its ID."""
     found: dict[str, int] = {}
     for summary in _own(table, context):
         ids = _listed(summary, _COMMITTED)
@@ -93,7 +93,8 @@ def last_number(table: "Table") -> int:
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    There are then fewer snapshots than commits. Version 1 of the format does not count commits: always True.
+    In that case, there are fewer snapshots than commits. Version 1 of the format does not count commits, so the result
+    is always True.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 
@@ -119,8 +120,8 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     """Return True if a manifest can refer to a file of the job.
 
-    A manifest that another writer's snapshot added, and that lists no existing files, refers only to files of that
-    writer. Manifests of compactions may list files of the job as deleted.
+    A manifest that was added by another writer's snapshot and lists no existing files refers only to that writer's
+    files. Manifests of compactions may list files of the job as deleted.
     """
     added_by = known.get(manifest.added_snapshot_id)
     summary = added_by.summary if added_by is not None else None
@@ -130,7 +131,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in a branch's newest snapshot with paths that ``chosen`` accepts."""
+    """Return the data files in a branch's newest snapshot whose paths ``chosen`` accepts."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))

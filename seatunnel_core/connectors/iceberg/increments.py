@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot"
 
 _ADDS, _REWRITES = "append", "replace"
-"""Snapshot operations of Iceberg that only add rows, and those that move the same rows to other files."""
+"""Iceberg's snapshot operations that only add rows, and those that move rows to other files unchanged."""
 
 
 @frozen(kw_only=True)
@@ -63,7 +63,7 @@ class SnapshotIncrements:
         return [each for each in reversed(found) if _operation(each) == _ADDS]
 
     def _after(self, table: "TableMetadata", window: Window) -> int | None:
-        """Return the snapshot after which to read rows; ``None`` to read all rows."""
+        """Return the ID of the snapshot after which reading starts; ``None`` to read all rows."""
         if window.after is not None:
             return self._number(window.after.value)
         if self.increment.start is None:
@@ -105,7 +105,7 @@ class SnapshotIncrements:
 
 
 def snapshot_increments(increment: Increment, named: str, reads: Mapping[str, str]) -> SnapshotIncrements:
-    """Return the increments of a table; raise ``UsageError`` if options contradict each other."""
+    """Create the incremental reads of a table; raise ``UsageError`` if options contradict each other."""
     if increment.column != SNAPSHOT:
         raise UsageError(
             f"option 'incremental': Iceberg tables are read by snapshot, not by {increment.column!r}; set "

@@ -1,4 +1,4 @@
-"""Entries of manifests, cached by path: a manifest never changes."""
+"""Entries of manifests, cached by path, because a manifest never changes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ class ManifestEntries:
     """Cache of the entries of manifests, except deleted entries."""
 
     def __init__(self, most: int | None = None) -> None:
-        """Create an empty cache of at most this number of manifests; ``None`` for no limit."""
+        """Create an empty cache for at most ``most`` manifests; ``None`` means no limit."""
         self._most = most
         self._entries: dict[str, list[ManifestEntry]] = {}
 

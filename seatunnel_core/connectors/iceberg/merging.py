@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) -> tuple[str, ...]:
-    """Return the names that the columns of a key have in the table."""
+    """Return the names of the key columns in the table."""
     found = (column_of(table, name, case_sensitive=case_sensitive) for name in key)
     return tuple(field.name for field in found if field is not None)
 
@@ -82,7 +82,7 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
 
 
 def refuse_other_specs(table: "Table", named: str) -> None:
-    """Check that no file has an earlier partition spec, because Iceberg would not apply the deletes to it."""
+    """Check that no file has an earlier partition spec, because Iceberg would not apply the deletes to such a file."""
     spec = table.spec()
     if spec.is_unpartitioned():
         return

@@ -25,7 +25,7 @@ POSITIONS = pa.schema(
 
 _NUMBER, _STAYS = "\0number", "\0stays"
 _AT, _PLACE = "\0file", "\0place"
-"""Names of additional columns, which no table uses."""
+"""Names of internal columns, which cannot clash with the columns of a table."""
 
 
 class MergingWriter(IcebergWriter):
@@ -62,7 +62,7 @@ class MergingWriter(IcebergWriter):
         return rows.append_column(_NUMBER, numbers).append_column(_STAYS, stays)
 
     def _place(self, table: StagingTable, partition: Partition, some: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-        """Write the rows except deleted keys; return the file index and position of each row, null for deleted keys."""
+        """Write the rows except deleted keys; return each row's file index and position, null for deleted keys."""
         stays = some.column(_STAYS)
         if not stays.true_count:
             return pa.nulls(len(stays), pa.int32()), pa.nulls(len(stays), pa.int64())
@@ -105,7 +105,7 @@ class MergingWriter(IcebergWriter):
 
 
 def _replaced(keys: pa.Table, last: pa.Table) -> pa.Table:
-    """Return the written rows with keys that occur again later in the unit."""
+    """Return the written rows whose keys occur again later in the unit."""
     if last.num_rows == keys.num_rows:
         return keys.slice(0, 0)
     newest = pc.is_in(keys[_NUMBER], value_set=last[f"{_NUMBER}_max"].combine_chunks())

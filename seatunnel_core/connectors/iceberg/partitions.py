@@ -73,7 +73,7 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
 
 
 def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
-    """Return the positions of columns among the values of a partition."""
+    """Return the indexes of the columns in the tuple of partition values."""
     found = {
         schema.find_column_name(field.source_id): at
         for at, field in enumerate(spec.fields)
@@ -145,7 +145,7 @@ def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Ar
 
 
 def codes_of(values: Sequence[pa.Array]) -> pa.Array:
-    """Return a number for each row, equal for rows with equal values in all columns."""
+    """Return a number for each row; rows with equal values in all columns get the same number."""
     total = None
     for column in values:
         found = pc.dictionary_encode(column, null_encoding="encode")
@@ -162,7 +162,7 @@ def comparable(partition: "Record") -> tuple[Any, ...]:
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
-    """Convert the values of a partition to the form in a table's manifest."""
+    """Convert the values of a partition to the form used in manifests."""
     from pyiceberg.conversions import from_bytes
     from pyiceberg.typedef import Record
 

@@ -1,8 +1,8 @@
-"""Replacement of the rows of a table at the end of a run. Until then, new rows are collected in a branch.
+"""Replacement of the rows of a table at the end of a run. Until then, new rows are collected on a branch.
 
 ::
 
-    seatunnel-<job>-p<pipeline>-s<sink>     the branch; finally it refers to the snapshot that replaced the rows
+    seatunnel-<job>-p<pipeline>-s<sink>     the branch; in the end, it refers to the snapshot that replaced the rows
 
 Each commit of the run goes to the branch, which readers of ``main`` do not see. The branch is removed after the job has
 ended. Until then, it protects the record of the replacement from snapshot expiry.
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _KEPT_MS = 5 * 24 * 3_600_000
-"""Maximum age of an ended job's branch, in milliseconds, in case a killed process could not remove it."""
+"""Maximum age of the branch of an ended job, in milliseconds, in case a killed process did not remove it."""
 
 
 def branch_of(context: SinkContext) -> str:
-    """Return the name of the branch in which a sink collects rows."""
+    """Return the name of the branch on which a sink collects rows."""
     return f"{_prefix(context)}{context.pipeline_id}-s{context.sink_ordinal}"
 
 
@@ -42,13 +42,13 @@ class Replacing:
     """The branch of one table of a sink."""
 
     target: TargetTable
-    """The table. Its rows are committed to the branch."""
+    """Table whose new rows are committed to the branch."""
 
     partitions: tuple[str, ...]
-    """Columns that select the rows to replace: rows with the values of a new row; if empty, all rows."""
+    """Columns that select the rows to replace: those with the values of a new row. If empty, all rows are replaced."""
 
     def collect(self) -> None:
-        """Create the branch if it does not exist; raise ``SinkError`` if a branch with rows was removed."""
+        """Create the branch if it does not exist; raise ``SinkError`` if it had rows and was removed."""
         self._repeat(self._collect)
 
     def _collect(self) -> None:
@@ -140,7 +140,7 @@ def _commit(
     *,
     whole: bool,
 ) -> None:
-    """Commit additions and removals of files to ``main``, and set the branch to the resulting snapshot."""
+    """Commit the addition and removal of files to ``main``, and set the branch to the resulting snapshot."""
     from pyiceberg.table.update import AssertRefSnapshotId
     from pyiceberg.table.update.snapshot import ManageSnapshots
 

@@ -57,8 +57,8 @@ _making = threading.Lock()
 class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
     """The target is one table, or one table per input table. Existing rows can be replaced.
 
-    The catalog rejects a commit if the table has changed since it was loaded. A commit therefore takes effect once,
-    even if a replaced engine resumes in the middle of it.
+    The catalog rejects a commit if the table has changed since it was loaded. Therefore a commit takes effect only
+    once, even if a replaced engine resumes in the middle of it.
     """
 
     identifier: ClassVar[str] = "Iceberg"
@@ -83,7 +83,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         self._keys = partition_keys(options[opt.PARTITION_KEYS] or "")
         self._staging: Mapping[TableId, StagingTable] = {}
         self._loaded: Catalog | None = None
-        """The catalog, in the driver."""
+        """The catalog; loaded only in the driver."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a task, without the catalog and its properties."""
@@ -221,7 +221,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     # -- committing, sweeping and rollback -------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Make one commit per table. After a kill between two commits, the retry skips completed ones."""
+        """Make one commit per table. If the process is killed between two commits, the retry skips completed ones."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
@@ -275,7 +275,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return found
 
     def to_compact(self) -> list[Compacting]:
-        """Return an operation for each table of this sink that rewrites the table without its deleted rows."""
+        """Return one operation for each table of this sink, which rewrites the table without its deleted rows."""
         try:
             return [Compacting(id=table_id, catalog=self._catalog) for table_id in self._ids.existing(self._catalog)]
         except Exception as error:
@@ -299,7 +299,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return Replacing(target=table, partitions=self.mode.partitions)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
-        """Return the tables that may contain rows of this sink: its only table, or all with a matching name."""
+        """Return the tables that may contain rows of this sink: its only table, or all tables with matching names."""
         with self._errors_wrapped(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 

@@ -1,4 +1,4 @@
-"""Kinds of snapshots that pyiceberg lacks, built from its parts. Imports pyiceberg."""
+"""Kinds of snapshots that pyiceberg lacks, built from pyiceberg's own classes. Imports pyiceberg."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +26,11 @@ from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
 
 class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not looked into
-    """A snapshot of ``main`` that replaces data files by other data files."""
+    """A snapshot of ``main`` that replaces data files with other data files."""
 
     _deleted_data_files: set[DataFile]
     _whole: bool
-    """True if all data files are removed, and therefore all delete files."""
+    """True if all data files, and therefore all delete files, are removed."""
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":
@@ -74,7 +74,7 @@ class Chain(Transaction):  # type: ignore[misc]
 
     @property
     def table_metadata(self) -> TableMetadata:
-        """State after the changes so far."""
+        """Metadata of the table after the changes so far."""
         if self._applied < len(self._updates):
             self._state = update_table_metadata(self._state, self._updates[self._applied :])
             self._applied = len(self._updates)
@@ -170,7 +170,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
     """Paths of the dropped files."""
 
     _number: int
-    """Sequence number of the rewritten snapshot. The new files get it, so that later deletes apply to them."""
+    """Sequence number of the rewritten snapshot. The new files get this number, so that later deletes apply to them."""
 
     _entries: Callable[[ManifestFile], list[ManifestEntry]]
     _dropped: list[DataFile]

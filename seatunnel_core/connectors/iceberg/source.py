@@ -1,4 +1,4 @@
-"""The source ``Iceberg``: reads a table as of one snapshot: the newest one when the job starts, or a given one."""
+"""The source ``Iceberg``: reads a table as of one snapshot, either the newest one at the start or a given one."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -64,7 +64,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return None if increment is None else snapshot_increments(increment, self._named, reads)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for a task: the data for reading files, without the catalog and its properties."""
+        """Return the state for a task: the data needed to read files, without the catalog and its properties."""
         return {**self.__dict__, "_files": self._access(), "_properties": {}, "_increments": None, "options": None}
 
     def open(self, *, restored: bool) -> None:
@@ -105,7 +105,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         )
 
     def _chosen_of(self, schema: "Schema") -> Sequence[str]:
-        """Return the columns to read; raise ``SourceError`` if the table lacks a column to read."""
+        """Return the columns to read; raise ``SourceError`` if the table lacks one of them."""
         names = [field.name for field in schema.fields]
         for name in self._chosen:
             if name not in names:

@@ -36,7 +36,8 @@ class StagedFiles:
     """UUID of the table, which distinguishes it from a later table with the same name; ``""`` if unknown."""
 
     after: int
-    """Last sequence number of the table before the files were staged. No snapshot up to it refers to the files."""
+    """Last sequence number of the table before the files were staged. No snapshot up to this one refers to the
+    files."""
 
     spec: int | None
     """ID of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
@@ -45,13 +46,13 @@ class StagedFiles:
     """Name and partition of each data file."""
 
     keys: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each equality delete file. Its keys delete older rows."""
+    """Name and partition of each equality delete file. The keys in it delete older rows."""
 
     positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
     """Name and partition of each position delete file, for rows in ``files`` that newer rows of the unit replace."""
 
     by: tuple[str, ...] = ()
-    """Key columns; empty if rows are only added."""
+    """Key columns by which rows are merged; empty if rows are only added."""
 
     @property
     def names(self) -> list[str]:
@@ -62,7 +63,7 @@ class StagedFiles:
 def part_of_body(
     table: TableId, *, uuid: str, after: int, spec: int | None, files: list[tuple[str, Partition]]
 ) -> dict[str, Any]:
-    """Return the part of a committable's body for one table."""
+    """Return the entry for one table in a committable's body."""
     return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": written_files(files)}
 
 

@@ -50,12 +50,12 @@ def job_folder(table: "Table", job_id: str) -> str:
 
 
 def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: int) -> str:
-    """Return the folder of the data files that a pipeline writes in an epoch."""
+    """Return the folder for the data files that a pipeline writes in an epoch."""
     return f"{job_folder(table, context.job_id)}/{context.pipeline_id}/{epoch}"
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return True if this sink may give the name to a file of the unit. A committable must not contain other names."""
+    """Return True if this sink may give this name to a file of the unit. A committable must not contain other names."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None
@@ -86,7 +86,7 @@ def opened(io: "PyArrowFileIO", location: str) -> tuple[Any, str]:
 
 
 def local_path(io_properties: Mapping[str, Any], location: str) -> str | None:
-    """Return the path on a local disk, where files must be synced; ``None`` for other file systems."""
+    """Return the path of a location on a local disk, where files must be synced; ``None`` for other file systems."""
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
     scheme, _, path = PyArrowFileIO.parse_location(location, io_properties)

@@ -69,7 +69,7 @@ class TargetTable:
         return f"pipeline {self.context.pipeline_id}, sink Iceberg"
 
     def found(self) -> "Table | None":
-        """Return the current table, on which pyiceberg attempts a commit only once; ``None`` if it does not exist."""
+        """Return the current table, with pyiceberg's commit retries disabled; ``None`` if it does not exist."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
@@ -81,7 +81,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by another table."""
+        """Raise ``kind`` if rows were published to the table, but it is missing or was replaced by another table."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):
@@ -89,7 +89,7 @@ class TargetTable:
         require_same_table(self.context, self.who, self.named, identity, kind)
 
     def rows(self) -> int:
-        """Return the number of rows in the table; 0 if it does not exist, or the number is unknown (after a merge)."""
+        """Return the number of rows in the table; 0 if it does not exist or the number is unknown, as after a merge."""
         table = self.found()
         snapshot = None if table is None else table.current_snapshot()
         summary = None if snapshot is None else snapshot.summary
@@ -117,7 +117,7 @@ class TargetTable:
             raise CommitError(taken_over(self.who, newest, self.context.epoch))
 
     def apply_save_modes(self, data: str, schema: str) -> None:
-        """Empty or drop the table, or raise ``SinkError`` if it has rows, according to the two options."""
+        """According to the two options, empty or drop the table, or raise ``SinkError`` if it has rows."""
         table = self.found()
         if table is None:
             return
@@ -314,7 +314,7 @@ class TargetTable:
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
-        """Return the error for a commit that failed in all attempts because other writers committed first."""
+        """Return the error for a commit whose attempts all failed because other writers committed first."""
         error = kind(
             f"{self.who}: {TRIES} commits to the table {self.named} failed, because another writer committed first "
             "each time"

@@ -1,4 +1,4 @@
-"""IDs of the tables to which a sink writes, from the options ``namespace`` and ``table`` with variables."""
+"""IDs of the tables to which a sink writes, from the options ``namespace`` and ``table``, which may have variables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 TableId = tuple[str, ...]
-"""Levels of the namespace, and the name of the table."""
+"""Levels of the namespace, followed by the name of the table."""
 
 
 class TableIds:
@@ -46,7 +46,7 @@ class TableIds:
         return found
 
     def existing(self, catalog: "Callable[[], Catalog]") -> Iterator[TableId]:
-        """Yield the tables of the catalog with matching names. A single table without variables need not exist."""
+        """Yield the IDs of the catalog's tables with matching names. A table without variables need not exist."""
         if self.one is not None:
             yield self.one
             return

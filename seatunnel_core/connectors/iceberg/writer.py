@@ -29,12 +29,12 @@ OPEN_FILES = 64
 """Maximum number of open files per unit; with more partitions, files are closed early and smaller files result."""
 
 _KEPT = 512
-"""Maximum number of tables for which a process caches data derived from the schema."""
+"""Maximum number of tables for which a process caches data that is derived from the schema."""
 
 
 @frozen(kw_only=True)
 class StagingTable:
-    """Data about a table for a task, which therefore does not access the catalog."""
+    """Information about a table for a task, so that the task need not access the catalog."""
 
     id: TableId
     uuid: str
@@ -55,7 +55,7 @@ class StagingTable:
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """Properties of the table, overridden by the job's."""
+    """Properties of the table, overridden by those of the job."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
     """Properties of the file system, including credentials."""
@@ -113,7 +113,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write data that depends on the last row, and return further entries for each table's committable."""
+        """Write data that requires all rows, and return additional entries for each table in the committable."""
         return {}
 
     def abort(self) -> None:
@@ -202,7 +202,7 @@ class OpenFile:
         return self.path.rpartition("/")[2]
 
     def write(self, rows: "pa.RecordBatch | pa.Table") -> None:
-        """Add rows."""
+        """Append rows."""
         self._writer.write(rows)
         self.rows += rows.num_rows
 
@@ -243,7 +243,7 @@ def _spec_id(spec: str) -> int:
 
 @lru_cache(_KEPT)
 def _sources(schema: str, rows: pa.Schema, case_sensitive: bool) -> dict[str, int]:
-    """Return, for each column of the table, the index of the rows' corresponding column."""
+    """Return the index of the column in the rows for each column of the table, keyed by its name."""
     from pyiceberg.schema import Schema
 
     table = Schema.model_validate_json(schema)

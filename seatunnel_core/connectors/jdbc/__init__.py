@@ -1,1 +1,1 @@
-"""The ``Jdbc`` source and sink for databases. They need no JDBC driver jars."""
+"""The ``Jdbc`` source and sink for databases, which do not need JDBC driver JARs."""

@@ -21,7 +21,8 @@ CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
     "sqlite": SQLITE.require,
     "duckdb": duckdb_properties.require,
 }
-"""Functions that check the URL's properties, keyed by kind of database. They raise ``UsageError`` with alternatives."""
+"""Functions that check the URL's properties, keyed by kind of database. They raise ``UsageError`` and suggest
+alternatives."""
 
 
 @frozen(kw_only=True)

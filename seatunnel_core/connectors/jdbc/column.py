@@ -14,15 +14,16 @@ class Column(TableColumn):
     """Type of the column's values in rows."""
 
     read: str = field(default="{}", repr=False)
-    """Expression that reads the column in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
+    """Expression that reads the column in a SELECT, with ``{}`` for its quoted name, such as ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression that returns values that rows cannot represent as strings, and null for other values; ``""`` if rows
-    can represent every value. In a SELECT, these expressions follow all columns.
+    """Expression that returns, as strings, the values that rows cannot represent, and null for other values; ``""`` if
+    rows can represent every value. In a SELECT, these expressions follow all columns.
     """
 
     direct: bool = True
-    """True if values of type ``arrow`` can be copied into the column; otherwise, the database converts strings."""
+    """True if values of type ``arrow`` can be copied into the column; if False, they are sent as strings and converted
+    by the database."""
 
     cast: str = field(default="", repr=False)
     """Type for an explicit cast of a string before it is inserted; ``""`` if the database converts it implicitly. The
@@ -32,7 +33,7 @@ class Column(TableColumn):
     """Collation that a new column needs, if the same declared type would not get it by default."""
 
     order: str = ""
-    """Name in ``Dialect.orders`` of the sort order for dividing rows into splits by this column."""
+    """Key in ``Dialect.orders`` of the sort order in which this column divides rows into splits."""
 
     in_utc: bool = False
     """True if timestamps with a time zone are stored in UTC, because the column has no time zone."""

@@ -27,14 +27,14 @@ class Misfit:
     """Values in one row that the engine's types cannot represent."""
 
     reasons: Mapping[str, str]
-    """Messages, keyed by column; each contains the value and a remedy."""
+    """Messages, keyed by column; each message contains the value and a remedy."""
 
     def __str__(self) -> str:
         name, why = next(iter(self.reasons.items()))
         return f"column {name!r}: {why}"
 
     def hiding(self, columns: Collection[str]) -> "Misfit":
-        """Return a copy of the misfit in which the values of some columns are hidden."""
+        """Return a copy in which the values of some columns are hidden."""
         return Misfit({name: _HIDDEN if name in columns else why for name, why in self.reasons.items()})
 
 
@@ -58,7 +58,7 @@ class Fetched:
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows; skip rows with misfits or, if ``nulls`` is true, replace the misfits by null.
+        """Return the rows; skip rows with misfits or, if ``nulls`` is true, replace the misfits with null.
 
         ``first`` is the number of the first row in the split; ``key`` are columns that identify a row in messages.
 
@@ -96,7 +96,7 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert a column. Return it with null for values that cannot be converted, and their messages by index.
+    """Convert a column. Return it with null for values that cannot be converted, and error messages by index.
 
     ``convert`` raises one of ``_REFUSED`` for such values; ``hint`` is appended to each message.
     """
@@ -123,7 +123,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Find the values that do not fit by bisection; yield the index and a message for each."""
+    """Find, by bisection, the values that cannot be converted; yield the index of each with a message."""
     try:
         convert(values)
     except _REFUSED as error:

@@ -1,10 +1,10 @@
 """Incremental reads of a table or a query.
 
-The window of a job ends at ``hi``, the largest value of the column when the job is planned. It is read in three parts,
-each with its own condition, so that only the database compares values:
+The window of a job ends at ``hi``, the largest value of the column when the job is planned. The window is read in three
+parts, each with its own condition, so that only the database compares values:
 
     again   from the lower bound of the previous increment to its upper value, except rows delivered by that job
-    new     after that, below the lower bound of this increment: all rows
+    new     after that value, below the lower bound of this increment: all rows
     edge    from the lower bound of this increment to ``hi``: rows that existed at planning and were not delivered
 
 A row that arrives in the edge after planning is not read by this job. The next job reads the same range again.
@@ -32,14 +32,14 @@ from seatunnel_core.quantity import pick
 AGAIN, NEW, EDGE = "again", "new", "edge"
 
 _FUTURE = timedelta(days=1)
-"""Tolerated clock difference. Timestamps without a zone may be in any zone."""
+"""Tolerated clock difference; timestamps without a zone may be in any zone."""
 
 _FETCHED = 10_000
 
 
 @frozen(kw_only=True)
 class Increments:
-    """A table or query, and the column by which it is read incrementally."""
+    """A table or query, with the column by which it is read incrementally."""
 
     found: Found
     increment: Increment
@@ -73,7 +73,7 @@ class Increments:
         return Cursor(value=value, since=since, delivered=rows)
 
     def _digests(self, conditions: Sequence[str]) -> frozenset[str]:
-        """Return the digests of the selected rows, at most one more than the state can contain."""
+        """Return the digests of the selected rows, but at most one more than the state can contain."""
         names = dict.fromkeys((*self.key, self.column.name))
         narrow = evolve(self.found, columns=tuple(each for each in self.found.columns if each.name in names))
         statement = narrow.statement({"column": "", **Piece().body()}, self._joined(conditions))
@@ -171,7 +171,7 @@ class Increments:
         )
 
     def _low(self, after: Cursor | None) -> str:
-        """Return the condition for the lower bound of all rows that a job reads."""
+        """Return the lower-bound condition for all rows that a job reads."""
         if after is not None and after.since is not None:
             return self._compared(">=", after.since)
         return self._behind_cursor(after)
@@ -219,11 +219,11 @@ class Increments:
 
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Types with values that can be compared and stored exactly."""
+"""Predicates for types whose values can be compared and stored exactly."""
 
 
 def increments_of(found: Found, increment: Increment) -> Increments:
-    """Return the increments; raise ``SourceError`` if the column or a key is missing, or has no reliable order."""
+    """Create the incremental reads; raise ``SourceError`` for a missing column or key, or an unreliable order."""
     column, dialect = found.column(increment.column, "incremental"), found.reading.dialect
     order = dialect.orders[column.order]
     if not any(is_one(column.arrow) for is_one in _KINDS) or order.description:

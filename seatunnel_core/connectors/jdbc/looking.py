@@ -18,7 +18,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class LookedMode:
-    """Settings of a sink that decide which permissions it needs."""
+    """Settings that determine which permissions a sink needs."""
 
     upserts: bool
     """True if a row replaces an existing row with the same key."""
@@ -43,7 +43,7 @@ class LookedMode:
 
 
 def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
-    """Run ``look`` in a transaction that is rolled back; return its findings, or raise ``SinkError``."""
+    """Run ``look`` in a transaction that is rolled back, and return its findings; raise ``SinkError`` if it fails."""
     where = str(dialect.address)
     try:
         with dialect.pool.lend() as connection:
@@ -135,7 +135,7 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """Check permissions with EXPLAIN; a missing permission raises the driver's exception."""
+    """Check permissions with EXPLAIN; raise the driver's exception if one is missing."""
     if not columns:
         return
     table, listed = dialect.quoted(*path), ", ".join(map(dialect.quoted, columns))

@@ -21,7 +21,7 @@ _LONGEST = 60
 
 
 def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) -> str | None:
-    """Describe the first value that the database rejects, with row and column; ``None`` if it accepts each value."""
+    """Describe the first value that the database rejects, with row and column; return ``None`` if it accepts all."""
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
             error = _refused(dialect, connection, column, values)

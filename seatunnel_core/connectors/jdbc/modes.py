@@ -1,10 +1,10 @@
-"""Write mode of the ``Jdbc`` sink, and SeaTunnel's older options, which define parts of it.
+"""Write mode of the ``Jdbc`` sink, and SeaTunnel's older options, which determine parts of it.
 
 ===================  ===================================================================================
 ``write_mode``       meaning in terms of the older options
 ===================  ===================================================================================
 not set              ``enable_upsert`` applies; the key is ``primary_keys``, or else the key of the rows
-``append``           rows are inserted; ``primary_keys`` only with ``enable_upsert = false``
+``append``           rows are inserted; ``primary_keys`` requires ``enable_upsert = false``
 ``replace``          rows are staged, and replace the old rows in one transaction at the end
 ``prune``            keys are staged; rows with other keys are removed in one transaction at the end
 ``merge``            rows are staged, and upserted as with ``primary_keys`` and ``is_exactly_once = true``
@@ -88,7 +88,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 
 def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, schema: TableSchema) -> None:
-    """Raise ``SinkError`` if a table or its server does not support matching whole rows."""
+    """Raise ``SinkError`` if a table or its server does not support matching rows by all columns."""
     require_windows(dialect.address, "match_whole_rows requires MySQL 8")
     keys = [*([table.primary_key] if table.primary_key else []), *table.unique_keys]
     require_matchable(target.named, schema, table.columns, target.names, keys)

@@ -1,8 +1,8 @@
 """Sort orders for dividing the rows of a table into splits.
 
 Bounds are determined in the order in which a split's SELECT compares them. If values sort differently from how they
-compare with a literal, or have no literal, rows are divided by an expression with a reliable order. Such a split cannot
-use an index, but no row is lost.
+compare with a literal, or have no literal, rows are divided by an expression with a reliable order. The SELECT of such
+a split cannot use an index, but no row is lost.
 """
 
 import re
@@ -24,7 +24,7 @@ def quoted(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number, which is also its SQL literal; raise ``StoredValueError`` for another string."""
+    """Return a number unchanged, because it is its own SQL literal; raise ``StoredValueError`` for any other string."""
     if not _NUMBER.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not a number")
     return text
@@ -51,18 +51,18 @@ class Order:
     """Function that returns the SQL literal of a string from ``shown``."""
 
     among: str = ""
-    """Condition for values that may be bounds; ``""`` if all except null may. Rows with other values are in the first
-    or last split.
+    """Condition for values that may be bounds; ``""`` if all values except null may be bounds. Rows with other values
+    are in the first or last split.
     """
 
     ranges: bool = False
     """True if bounds may be interpolated between the smallest and the largest value."""
 
     key: Callable[[str], Any] | None = field(default=None, repr=False)
-    """Sort key for bounds in Python, in the same order; ``None`` if there is none."""
+    """Sort key that orders bounds in Python as in the database; ``None`` if there is none."""
 
     description: str = ""
-    """Description, for users, of a sort order that no index supports; ``""`` for the column's own order."""
+    """Description for users, if no index supports the sort order; ``""`` for the column's own order."""
 
     def rising(self, borders: list[str]) -> list[str]:
         """Return the bounds that are larger than their predecessors."""
@@ -76,6 +76,6 @@ class Order:
 
 
 OWN = ""
-"""Key of the order in which the database sorts the column itself. Bounds are quoted literals."""
+"""Key of the order in which the database sorts the column itself; bounds are quoted literals."""
 
 NUMBERS = Order(shown="{}", literal=number, key=Decimal, ranges=True)

@@ -5,7 +5,7 @@ each wait for a second connection could deadlock. A pool may therefore exceed it
 each reader and writer of a unit.
 
 A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count towards the
-size. An idle connection is reused for the same kind, and closed if another kind is requested.
+pool size. An idle connection is reused for a request of the same kind, and closed if another kind is requested.
 """
 
 import threading
@@ -23,7 +23,7 @@ from seatunnel_core.connectors.jdbc.address import Address
 CONTROL, BULK = "control", "bulk"
 
 WAIT_S = 120.0
-"""Timeout for a free connection, in seconds."""
+"""Timeout for waiting for a free connection, in seconds."""
 
 _guard = threading.Lock()
 _pools: dict[Address, "Pool"] = {}
@@ -48,7 +48,7 @@ def _this_holder() -> _Holder:
 
 @define
 class Lent:
-    """A connection and its holder."""
+    """A connection that is in use, and its holder."""
 
     kind: str
     connection: Any
@@ -57,19 +57,19 @@ class Lent:
 
 @define
 class Pool:
-    """The connections of this process to one database."""
+    """Pool of this process's connections to one database."""
 
     size: int
     open: Callable[[str], Any]
     """Function that opens a connection of the given kind."""
 
     alive: Callable[[Any], bool]
-    """Function that returns True if an idle connection still works. Leaves it at the beginning of a transaction."""
+    """Function that returns True if an idle connection still works, and leaves it at the beginning of a transaction."""
 
     _free: threading.Condition = field(init=False, factory=threading.Condition)
     _idle: list[Lent] = field(init=False, factory=list)
     _count: int = field(init=False, default=0)
-    """Number of open connections, lent or idle."""
+    """Number of open connections, whether lent or idle."""
 
     _kept: int = field(init=False, default=0)
     """Number of connections held until the end of a job; not included in ``_count``."""
@@ -106,7 +106,7 @@ class Pool:
     def keep(self, kind: str) -> Any:
         """Open a connection that stays open until ``let_go`` is called.
 
-        It counts towards the pool size, but at least one place remains for ``take``.
+        It counts towards the pool size, but at least one connection remains available to ``take``.
         """
         connection = self.open(kind)
         with self._free:
@@ -191,7 +191,7 @@ class Pool:
 
 
 def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Callable[[Any], bool]) -> Pool:
-    """Return this process's pool for a database; its size is the largest size requested so far."""
+    """Return this process's pool for a database; the pool's size is the largest size requested so far."""
     with _guard:
         found = _pools.get(address)
         if found is None:

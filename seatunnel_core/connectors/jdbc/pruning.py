@@ -19,7 +19,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return True if the table to prune exists; if not, another sink may still create it.
+    """Return True if the table to prune exists; if it does not, another sink may still create it.
 
     Raises:
         SinkError: The table lacks a key column, or does not support transactions.
@@ -51,7 +51,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys. They are its primary key, and compare as in the target."""
+    """Return the statement that creates a table of keys. The keys are its primary key and compare as in the target."""
     table, lines = dialect.table(connection, path), []
     for column in columns:
         have = None if table is None else table.column(column.name)

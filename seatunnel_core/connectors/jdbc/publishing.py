@@ -35,7 +35,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.whole_rows import WholeRows, matched_columns
 
 _CLAIM_S = 60
-"""Lock timeout of a starting engine, in seconds; another engine of its job may be committing."""
+"""Lock timeout of a starting engine, in seconds; another engine of the same job may be committing."""
 
 
 @frozen(kw_only=True)
@@ -47,7 +47,8 @@ class Publishing:
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """True if the order of rows matters. A key may then occur in only one part of a unit, as parts are unordered."""
+    """True if the order of rows matters. A key may then occur in only one part of a unit, because parts are
+    unordered."""
 
     history: tuple[str, ...] = ()
     """History columns; empty if a row replaces the row with the same key."""
@@ -56,7 +57,7 @@ class Publishing:
     """SQL literal of the time of the commit."""
 
     replacing: JdbcReplacement | None = None
-    """Tables that collect rows until they replace the existing ones; ``None`` if rows go directly to their target."""
+    """Tables that collect rows until these replace the existing rows; ``None`` if rows go directly to their target."""
 
     @property
     def who(self) -> str:
@@ -176,7 +177,7 @@ class Publishing:
             self._drop(done)
 
     def _drop(self, paths: Iterable[TablePath]) -> None:
-        """Drop staging tables after their rows were moved; the sweep drops those that cannot be dropped now."""
+        """Drop staging tables whose rows were moved; the sweep later drops any that cannot be dropped now."""
         with suppress(Exception), self.dialect.transaction() as connection:
             for path in paths:
                 self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
@@ -235,7 +236,7 @@ class Publishing:
         part: Mapping[str, Any],
         held: dict[TablePath, DatabaseTable | None],
     ) -> None:
-        """Apply changes of rows without a key to rows that are equal in all columns."""
+        """Apply changes that have no key to the rows that are equal in all columns."""
         path, names = tuple(part["target"]), self._staged_columns(connection, committable, part)
         named = ".".join(path)
         if path not in held:
@@ -255,7 +256,7 @@ class Publishing:
         ).apply()
 
     def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:
-        """Yield table expressions that together contain all rows of a staging table; absent values are filled in."""
+        """Yield table expressions that together contain all rows of a staging table; fill in absent values."""
         return target.complete(
             self.dialect,
             staging,
@@ -304,7 +305,7 @@ class Publishing:
         ).statements()
 
     def _place(self, part: Mapping[str, Any]) -> TablePath:
-        """Return the table to which rows are moved: their target, or the table that collects rows for it."""
+        """Return the table to which rows are moved: the target, or the table that collects rows for the target."""
         path = tuple(part["target"])
         return path if self.replacing is None else self.replacing.place(path)
 
@@ -324,7 +325,8 @@ class Publishing:
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
         """Drop the staging tables that are not in ``keep``, including this epoch's if ``final``; return their number.
 
-        Commit records that no checkpoint needs are deleted; if ``final``, all are kept for the final checkpoint.
+        Commit records that no checkpoint needs are deleted; if ``final`` is true, all records are kept for the final
+        checkpoint.
         """
         removed = 0
         with self.dialect.transaction() as connection:
@@ -343,7 +345,7 @@ class Publishing:
         return removed
 
     def committed(self) -> list[str]:
-        """Return the IDs that are recorded as committed; empty if the table of commits does not exist."""
+        """Return the IDs of the committables recorded as committed; empty if the table of commits does not exist."""
         with self.dialect.transaction() as connection:
             if COMMITS not in self.dialect.tables(connection, None, COMMITS):
                 return []

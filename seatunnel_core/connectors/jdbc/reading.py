@@ -40,7 +40,7 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """Table name in rows."""
+        """Name of the table, as rows contain it."""
         return table_without_name(self.options) if self.path is None else self.dialect.table_name(self.path)
 
     @property
@@ -51,7 +51,7 @@ class Reading:
         return self.dialect.quoted(*self.path or ())
 
     def found(self, connection: Any) -> "Found":
-        """Query the columns, and choose the split column; raise ``SourceError`` if it or the table does not exist."""
+        """Query the columns, and choose the split column; raise ``SourceError`` if the table or column is missing."""
         table = None if self.path is None else self.dialect.table(connection, self.path)
         if self.query is None:
             if table is None:
@@ -101,13 +101,13 @@ def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Co
 
 
 def narrowed(column: Column) -> Column:
-    """Return a column as ``int_type_narrowing`` reads it."""
+    """Return a column with the type that the option ``int_type_narrowing`` gives it."""
     return evolve(column, arrow=pa.bool_()) if column.declared == "tinyint(1)" else column
 
 
 @frozen(kw_only=True)
 class Found:
-    """A table or query of the source with its metadata from the database."""
+    """A table or query of the source, with its metadata from the database."""
 
     reading: Reading
     columns: tuple[Column, ...] = field(repr=False)
@@ -157,7 +157,7 @@ class Found:
             first += each.rows.num_rows
 
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
-        """Return the bodies of the splits and their estimated rows; empty if no row meets the condition ``more``."""
+        """Return the body and the estimated rows of each split; empty if no row meets the condition ``more``."""
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
         if not rows:
@@ -181,7 +181,7 @@ class Found:
         return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any], more: str = "") -> str:
-        """Return the SELECT for a split, from the split's body and a further condition."""
+        """Return the SELECT for a split, given the split's body and an additional condition."""
         dialect = self.reading.dialect
         shown = [(column, column.read, column.name) for column in self.columns]
         shown += [
@@ -235,7 +235,7 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
 
 
 def _with(options: Options, entry: Options) -> Options:
-    """Return the options of an entry. Options outside the list are the defaults."""
+    """Return the options of an entry of the list of tables; options outside the list are the defaults."""
     of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
     beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return Options({**beside, **of_entry}, options.declared)
@@ -272,5 +272,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Return the table, omitting data that only the driver needs."""
+    """Return a copy of the table without the data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

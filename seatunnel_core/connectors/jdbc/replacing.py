@@ -30,7 +30,7 @@ TABLE = (
 
 @frozen(kw_only=True)
 class JdbcReplacement(Replacement):
-    """Collecting tables. They are created without a schema, so that the database chooses it."""
+    """Collecting tables. Their names do not contain a schema, so that the database chooses one."""
 
     database: Dialect
 

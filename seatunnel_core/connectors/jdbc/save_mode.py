@@ -6,7 +6,7 @@ The table of commits records it until the job has ended:
     seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      this sink has prepared the table
 
 ``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If a suspended process and
-its successor do so at the same time, the primary key allows only one of them to succeed.
+its successor do this at the same time, the primary key allows only one of them to succeed.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class TableSaveMode:
-    """The save mode of one sink of one pipeline for one table."""
+    """Save mode of one table, for one sink of one pipeline."""
 
     ledger: CommitLedger
     path: TablePath

@@ -1,4 +1,4 @@
-"""The sink ``Jdbc``: writes rows to database tables, or with an INSERT statement that you provide."""
+"""The sink ``Jdbc``: writes rows to database tables, or with an INSERT statement that the user provides."""
 
 import logging
 import threading
@@ -48,10 +48,10 @@ from seatunnel_core.connectors.write_mode import DECIDING
 _log = logging.getLogger(__name__)
 
 _saving = [threading.Lock() for _ in range(64)]
-"""Locks for sinks of this process that apply a save mode, selected by the hash of the table."""
+"""Locks for sinks of this process that apply a save mode. The hash of the table selects the lock."""
 
 _PAUSE_S = 1.0
-"""Delay between two attempts to commit, in seconds; about as long as a killed server takes to restart."""
+"""Delay between two attempts to commit, in seconds; about the time that a killed server takes to restart."""
 
 
 class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery):
@@ -115,7 +115,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the database and the options that decide how rows are written. Committables contain the table."""
+        """Return the database and the options that determine how rows are written. Committables contain the table."""
         how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
@@ -190,7 +190,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _note_existing(
         self, connection: Any, path: TablePath, schema: TableSchema, keys: Sequence[str], changes: Iterable[str]
     ) -> None:
-        """Log the changes of an existing table, and record whether the job adds to existing rows."""
+        """Log the changes to an existing table, and record whether the job adds rows to existing ones."""
         name = self._dialect.table_name(path)
         for change in changes:
             _log.warning("the sink Jdbc: the table %s %s", name, change)
@@ -233,11 +233,11 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:
-        """Return True if rows are added to existing ones, which are neither replaced nor merged."""
+        """Return True if rows are added to existing rows without replacing them or being merged with them."""
         return not (self.needs_end or (keys and self.options[opt.UPSERT]))
 
     def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:
-        """Return the table for rows of a schema, its column for each column of the rows, and its key."""
+        """Return the table for the rows of a schema, its column for each column of the rows, and its key columns."""
         names = {name: self._written(name) for name in schema.columns.names}
         path = self._path(schema)
         require_short(self._dialect, path[-1], names.values())
@@ -358,7 +358,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the recorded commits, even without staging: an earlier process may have staged rows."""
+        """Return the recorded commits, even without staging, because an earlier process may have staged rows."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 

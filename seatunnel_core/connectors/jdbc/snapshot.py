@@ -1,4 +1,4 @@
-"""Database snapshot that all sources of a job read, and the connection that holds it."""
+"""Database snapshot shared by all sources of a job, and the connection that holds it."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SharedSnapshot:
-    """A snapshot exported by the driver. Its connection is held until the last source is closed."""
+    """A snapshot exported by the driver. Its connection stays open until the last source is closed."""
 
     def __init__(self, dialect: "Dialect") -> None:
         self._dialect = dialect
@@ -33,7 +33,7 @@ class SharedSnapshot:
             return self._name
 
     def close(self, user: object) -> None:
-        """Release the snapshot for a user; the last one closes the connection."""
+        """Release the snapshot for a user; close the connection after the last user."""
         with self._lock:
             self._users.discard(id(user))
             if not self._users:

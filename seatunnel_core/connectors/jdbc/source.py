@@ -183,7 +183,7 @@ class JdbcSource(Source, Incremental):
 
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
-        """Share one snapshot, and thus one connection, among all sources of a job that read the same database."""
+        """Let all sources of a job that read the same database share one snapshot, and therefore one connection."""
         shared: dict[Any, SharedSnapshot] = {}
         for each in (source for source in sources if isinstance(source, JdbcSource)):
             each._shared = shared.setdefault(each._dialect.address, SharedSnapshot(each._dialect))

@@ -1,8 +1,8 @@
 """Division of a table or a query into splits at bounds of its split column, from the smallest to the largest.
 
 A split contains the rows from one bound up to, but not including, the next. The first and the last split are
-open-ended, so that rows added later belong to one of them; rows with null in the split column are in the first.
-``partition_lower_bound`` and ``partition_upper_bound`` are conditions on all splits.
+open-ended, so that rows added later belong to one of them; rows with null in the split column belong to the first
+split. ``partition_lower_bound`` and ``partition_upper_bound`` are conditions on all splits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from seatunnel_core.connectors.jdbc.order import OWN, Order
 
 @frozen(kw_only=True)
 class Piece:
-    """Rows between two bounds; ``None`` means an open end."""
+    """Rows between two bounds; a bound of ``None`` means an open end."""
 
     order: str = OWN
     low: str | None = None
@@ -47,7 +47,7 @@ class Piece:
 
 @frozen(kw_only=True)
 class Divided:
-    """A table or query to divide into splits, and its split column."""
+    """A table or query to be divided into splits, and its split column."""
 
     dialect: Dialect
     ask: Asking = field(repr=False)
@@ -63,9 +63,9 @@ class Divided:
     """Estimated total number of rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
-        """Return the pieces, ordered by their bounds. If ``number`` is ``None``, each has about ``split.size`` rows.
+        """Return the pieces, ordered by their bounds. If ``number`` is ``None``, pieces have about ``split.size`` rows.
 
-        There are fewer than ``at_least`` if the column has too few distinct values.
+        There are fewer than ``at_least`` pieces if the column has too few distinct values.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
@@ -89,7 +89,7 @@ class Divided:
         return [str(border) for border in _even(low, high, wanted)]
 
     def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
-        """Return the smallest or largest value; ``None`` if there is none, or if Python cannot represent it."""
+        """Return the column's smallest or largest value; ``None`` if there is none or Python cannot represent it."""
         written = bound_of(self.options, bound, self.column)
         if written is not None:
             return written
@@ -105,7 +105,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return the bounds of pieces with equal numbers of rows, from a sample if many pieces are wanted."""
+        """Return the bounds of pieces with equal numbers of rows, based on a sample if many pieces are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
@@ -134,7 +134,7 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """Return the WHERE clause for a split and a further condition, with a leading space; ``""`` for all rows."""
+    """Return the WHERE clause for a split and an additional condition, with a leading space; ``""`` for all rows."""
     parts = [f"({where})"] if where else []
     column = stored.text(body, "column")
     if column and (body["low"] is not None or body["high"] is not None):
@@ -178,7 +178,7 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
 
 
 def value_of(text: str, arrow: pa.DataType) -> Any:
-    """Parse a value of a type.
+    """Parse a string as a value of an Arrow type.
 
     For dates and timestamps, a number of more than four digits means milliseconds since 1970, as in SeaTunnel.
 
@@ -219,7 +219,7 @@ def _is_even_kind(arrow: pa.DataType) -> bool:
 
 
 def _even(low: Any, high: Any, wanted: int) -> Iterator[Any]:
-    """Yield the bounds between pieces of equal width, without the two outer ones."""
+    """Yield the bounds between pieces of equal width, without the two outer bounds."""
     last = low
     for number in range(1, wanted):
         if isinstance(low, int):

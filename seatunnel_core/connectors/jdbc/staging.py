@@ -6,8 +6,8 @@
     seatunnel_pipelines (pipeline, epoch)                                   engine that may commit for a sink
     seatunnel_commits (pipeline, committable, epoch)                        committed committables
 
-The tables are created without a schema, so that the database chooses it. ``<pipeline>`` in a name is a digest of the
-key in the two tables, ``<job>/<pipeline>/<sink>``.
+The tables are created without specifying a schema, so that the database chooses it. ``<pipeline>`` in a name is a
+digest of the key in the two tables, ``<job>/<pipeline>/<sink>``.
 """
 
 import hashlib

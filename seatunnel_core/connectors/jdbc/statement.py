@@ -1,4 +1,4 @@
-"""The user's INSERT statement with which a sink writes its rows."""
+"""INSERT statement provided by the user, with which a sink writes its rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ class Statement:
 
     before: str
     values: tuple[str | int, ...]
-    """Parts of the SQL, and for each parameter the index of its column, from 0."""
+    """Parts of the SQL between the parentheses; each parameter is represented by the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]
-    """Names of the parameters ``:name``; empty if the parameters are ``?``."""
+    """Names of the parameters, if these are written ``:name``; empty if they are written ``?``."""
 
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
         """Return the statement that inserts all staged rows; ``names`` are the columns in the order of the parameters.
@@ -53,7 +53,7 @@ class Statement:
         return len(numbers) > len(set(numbers))
 
     def asked(self) -> str:
-        """Return the statement with parameters numbered ``$1``, ``$2`` and so on."""
+        """Return the statement with its parameters written as ``$1``, ``$2`` and so on."""
         numbers = iter(range(1, len(self.values) + 1))
         shown = "".join(f"${next(numbers)}" if isinstance(each, int) else each for each in self.values)
         return f"{self.before}VALUES ({shown}) {self.after}"

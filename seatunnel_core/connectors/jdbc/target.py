@@ -47,7 +47,7 @@ class Target:
     """True if an inserted row replaces the row with the same key; if False, an existing key is an error."""
 
     needs_key: bool = False
-    """True to reject rows with null in their key. If False, these rows equal no other row, as in SQL."""
+    """True to reject rows with null in their key. If False, these rows do not equal any other row, as in SQL."""
 
     unique: bool = False
     """True if the database enforces that ``keys`` are unique."""
@@ -59,7 +59,7 @@ class Target:
     """Table of the parent rows, if they are replaced together with their children."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
-    """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
+    """Columns of the rows that must not contain any values, as in ``rows.unknown.Resolved``."""
 
     others_unique: bool = False
     """True if there are several keys and the database's upsert cannot be restricted to one of them."""
@@ -72,7 +72,7 @@ class Target:
 
     @property
     def has_changes(self) -> bool:
-        """True if rows may be updated and deleted, so that they are staged with their kinds and numbers."""
+        """True if rows may be updated and deleted, so they are staged with their kind of change and their number."""
         return bool(self.keys) or self.whole
 
     @property
@@ -90,7 +90,7 @@ class Target:
         """Return the statement that creates a staging table, with the column ``ABSENT`` if ``marks`` is true.
 
         Its columns have the declared types of the target, so that a value that does not fit is rejected when it is
-        staged and not when it is committed.
+        staged, not when it is committed.
         """
         columns = []
         for column in self.columns:
@@ -114,7 +114,7 @@ class Target:
         who: str,
         current: str = "",
     ) -> Iterator[str]:
-        """Yield table expressions for the staged rows, and fill in their absent values: see ``AbsentValues.slices``."""
+        """Yield table expressions for the staged rows, with absent values filled in; see ``AbsentValues.slices``."""
         require_filling(dialect)
         return AbsentValues(
             database=dialect,
@@ -155,7 +155,7 @@ class Target:
             yield f"{dialect.insert(table, names)} {rows}"
 
     def ranked(self, dialect: Dialect, staging: str) -> str:
-        """Return a subquery of the staged rows in which ``seatunnel_last`` is 1 for the last row of each key."""
+        """Return a subquery of the staged rows in which ``seatunnel_last`` is 1 for the last row with each key."""
         kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
         if not has_windows(dialect.address):
             shown = ", ".join(f"seatunnel_row_of.{dialect.quoted(name)}" for name in (*self.names, KIND))
@@ -188,7 +188,7 @@ class Target:
         return f"SELECT {shown} FROM {ranked} WHERE {kind} = 0 AND {wrong} LIMIT 1"
 
     def repetition(self, key: Sequence[Any]) -> str:
-        """Return the error message for a key found by the statement of ``repeated``."""
+        """Return the error message for a key that the statement of ``repeated`` has found."""
         return (
             f"a row with the key {key_text(self.keys, key)} cannot be inserted into {self.named}: the key already "
             "exists, and enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before "
@@ -235,7 +235,7 @@ def target_of_statement(
 
 
 def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, ...]:
-    """Return the columns of the rows that the statement uses, in the order of its parameters' indices."""
+    """Return the columns of the rows that the statement uses, in the order in which its parameters number them."""
     names = schema.columns.names
     if not statement.marks:
         marks = sum(isinstance(each, int) for each in statement.values)
@@ -256,7 +256,7 @@ def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, 
 
 
 def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str | None) -> Column:
-    """Return the column for a parameter, with the type that the database requires if the rows have strings."""
+    """Return the column for a parameter, with the type that the database requires if the column contains strings."""
     arrow = plain_type(schema.columns.field(name).type)
     try:
         declared = dialect.declared_type(arrow)
@@ -344,6 +344,6 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
 
 
 def with_key(columns: pa.Schema, *, marks: bool) -> pa.Schema:
-    """Return the columns of a staging table for rows with a key, including ``ABSENT`` if ``marks`` is true."""
+    """Return the columns of a staging table for rows that have a key, including ``ABSENT`` if ``marks`` is true."""
     fields: list[Any] = [*columns, pa.field(KIND, pa.int16()), pa.field(NUMBER, pa.int64())]
     return pa.schema([*fields, pa.field(ABSENT, pa.string())] if marks else fields)

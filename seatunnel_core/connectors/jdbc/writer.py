@@ -30,14 +30,14 @@ from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20
-"""Size at which a table's buffered rows are sent, in bytes, unless ``batch_size`` is reached first."""
+"""Number of buffered bytes at which the rows of a table are sent, unless ``batch_size`` is reached first."""
 
 _RAW, _FILLING = "seatunnel_raw", "seatunnel_filling"
 
 
 @define
 class _Table:
-    """Rows of one table in the unit: the buffered rows, and the number of rows sent."""
+    """Rows of one table in the unit: the buffered rows and the number of sent ones."""
 
     target: Target
     number: int
@@ -57,7 +57,7 @@ class _Table:
     """True if the last row is the old row of an update, and its new row has not arrived yet."""
 
     marks: bool = False
-    """True if rows have the column ``ABSENT``, because a row has an absent value."""
+    """True if the rows have the column ``ABSENT``, because at least one row has an absent value."""
 
     place: TablePath = ()
     """Table to which the rows are sent; empty before any are sent."""
@@ -66,11 +66,11 @@ class _Table:
 class JdbcWriter(SinkWriter):
     """A writer with one connection and one transaction.
 
-    In databases that allow only one writer at a time, each batch that is sent has its own transaction. Otherwise,
-    another writer of the same unit would wait forever for a lock that is held while rows are read.
+    In databases that allow only one writer at a time, each batch is sent in its own transaction. Otherwise, another
+    writer of the same unit would wait forever for a lock that is held while rows are read.
 
-    Tables of a killed writer disappear, except in these databases and where DDL ends the transaction. There, the sink
-    sweeps its staging tables.
+    Staging tables of a killed writer disappear, except in these databases and in those in which DDL ends the
+    transaction; in these cases, the sink sweeps them.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _complete(self, target: Target, staging: str) -> Iterator[str]:
-        """Yield table expressions that together contain all rows of a temporary table; absent values are filled in."""
+        """Yield table expressions that together contain all rows of a temporary table; fill in absent values."""
         return target.complete(
             self._dialect,
             staging,
@@ -272,7 +272,7 @@ class JdbcWriter(SinkWriter):
         return found
 
     def _prepare_marks(self, table: _Table) -> None:
-        """Add the column ``ABSENT`` to a staging table; check before the commit that its values can be filled in."""
+        """Add the column ``ABSENT`` to a staging table; check before the commit that absent values can be filled in."""
         named, run = table.target.named, self._dialect.execute
         needs = "completing them requires the permission to create temporary tables"
         with self._errors_wrapped(f"the changed rows of {named} are incomplete: some values are missing, and {needs}"):
@@ -358,13 +358,13 @@ def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
-    """Return the type in which values are sent. For a column without a precision, decimals keep all their digits."""
+    """Return the type in which values are sent. If the column has no precision, decimals keep all their digits."""
     unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
     return have if unbounded and pa.types.is_decimal(have) else column
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """Return the values of a committable's body that cannot be derived from the staging table and the options."""
+    """Return the entries of a committable's body that cannot be derived from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
     more = {**({"absent": True} if table.marks else {}), **({"whole": True} if target.whole else {})}

@@ -1,4 +1,4 @@
-"""Connections to the brokers: clients, queries of the driver, and conversion of errors."""
+"""Connections to the brokers: clients, queries by the driver, and error conversion."""
 
 import logging
 import time
@@ -23,7 +23,7 @@ retried.
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0
-"""Additional time to wait for a response, in seconds. It allows the client to report its own timeout first."""
+"""Additional time to wait for a response, in seconds, so that the client reports its own timeout first."""
 
 EARLIEST, LATEST = "earliest", "latest"
 """Special offsets: the first message of a partition, and the end of the partition."""
@@ -41,11 +41,11 @@ class Cluster:
 
     servers: str
     settings: Mapping[str, str] = field(repr=False)
-    """Other settings of librdkafka."""
+    """Other librdkafka settings."""
 
     @property
     def names(self) -> str:
-        """Name of the cluster in messages."""
+        """Name of the cluster, for messages."""
         return f"Kafka at {self.servers}"
 
     def hide(self, text: str) -> str:
@@ -240,7 +240,7 @@ class Cluster:
 
 
 def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
-    """Call a function, with retries for a limited time after temporary errors."""
+    """Call a function, and retry for a limited time after temporary errors."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -253,7 +253,7 @@ def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
 
 @contextmanager
 def errors_of_source() -> Iterator[None]:
-    """Convert errors of queries to the brokers to SourceError."""
+    """Convert errors from broker queries to SourceError."""
     try:
         yield
     except (SourceError, UsageError):
@@ -265,7 +265,7 @@ def errors_of_source() -> Iterator[None]:
 
 
 class BackgroundErrors(list[Any]):
-    """Errors of a client's background threads, in order."""
+    """Errors from a client's background threads, in order."""
 
     @property
     def worst(self) -> Any:

@@ -22,7 +22,7 @@ COMPATIBLE = "compatible_debezium_json"
 _MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
-"""Maximum size of a batch with one message, in bytes, excluding its key and value. Brokers limit the batch size."""
+"""Maximum size of a single-message batch without the key and value, in bytes. Brokers limit the batch size."""
 
 
 @frozen(kw_only=True)

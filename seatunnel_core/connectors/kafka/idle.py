@@ -1,4 +1,4 @@
-"""Pool of idle clients for later units of the same process. Opening a client takes longer than a small read."""
+"""Pool of idle clients for later work units in the same process. Opening a client takes longer than a small read."""
 
 import threading
 from typing import Generic, TypeVar

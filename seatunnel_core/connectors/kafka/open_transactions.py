@@ -20,7 +20,7 @@ class OpenTransactions:
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """Last stable offset of each of these partitions, and the time since which it has not advanced."""
+    """Last stable offset of each blocked partition, and the time since which the offset has not advanced."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")

@@ -33,7 +33,7 @@ _AT_ONCE = 300_000
 """Maximum number of messages in a transaction. A file is sent as a whole even if it contains more."""
 
 MARKS = 10_000
-"""Minimum number of records of an engine that the commit topic retains."""
+"""Minimum number of records that the commit topic retains per engine."""
 
 _PATIENCE_S = 60.0
 
@@ -61,7 +61,7 @@ class SendingEngine:
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
-    """Offsets of this engine's last records."""
+    """Offsets of this engine's most recent records."""
 
     count: int = 0
     """Number of transactions of this engine."""
@@ -237,7 +237,7 @@ class Publishing:
         self._trim(engine)
 
     def _give_up(self, producer: Any) -> None:
-        """Try to abort the transaction. If this fails, the next call of ``begin`` aborts it."""
+        """Try to abort the transaction. If this fails, the next call to ``begin`` aborts it."""
         from confluent_kafka import KafkaException
 
         try:
@@ -264,7 +264,7 @@ class Publishing:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
     def _trim(self, engine: SendingEngine) -> None:
-        """Delete old records from time to time, because an engine may run for months."""
+        """Periodically delete old records, because an engine may run for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
             self._forget_below(engine.own[0])
@@ -280,7 +280,7 @@ class Publishing:
             _log.debug("%s: old records of sent files cannot be deleted: %s", self.who, error)
 
     def remove_topic(self) -> None:
-        """Delete the commit topic after the end of the job was recorded."""
+        """Delete the commit topic after the end of the job has been recorded."""
         admin = self.cluster.admin(BackgroundErrors())
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)

@@ -83,7 +83,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
 
 def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
-    """Raise SourceChangedError if the topic is not the one to which the offsets belong."""
+    """Raise SourceChangedError if the topic's ID differs from the ID in the range."""
     if wanted.topic_id is None:
         return
     with errors_of_source():

@@ -80,7 +80,7 @@ def translated(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets(settings: Mapping[str, str]) -> list[str]:
-    """Return the values that messages must not contain."""
+    """Return the secret values, which messages must not contain."""
     return [value for key, value in settings.items() if _SECRET.search(key) and value]
 
 

@@ -40,7 +40,7 @@ _LARGEST = 1_000_000
 
 
 class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuery, SupportsSaveMode):
-    """Tasks send rows directly; with ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions.
+    """Sink that sends rows directly or, with ``semantics = EXACTLY_ONCE``, in transactions from staged files.
 
     Each transaction also records the sent files.
     """
@@ -85,7 +85,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the brokers, the staging folder and the prefix of the commit topic. Messages contain their topic."""
+        """Return the brokers, staging folder and commit topic prefix. Staged messages contain their topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 

@@ -39,7 +39,7 @@ from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 MOST_OFFSETS = 100_000
 
 LEAST_OFFSETS = 1_000
-"""Number of offsets below which a partition is not divided, unless there is a rate limit."""
+"""Minimum number of offsets for which a partition is divided, unless there is a rate limit."""
 
 MOST_RANGES = 1_000
 """Maximum number of ranges in a poll. Checkpoints contain these ranges until they are read."""
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """Reads topics: a batch job up to the offsets that were current when it started, a streaming job continuously."""
+    """Source that reads topics: a batch job up to the offsets at its start, a streaming job continuously."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS

@@ -13,10 +13,10 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Maximum time, in seconds, for which a partition may end before a known offset, for example after a leader change."""
+"""Maximum time, in seconds, that a partition may end before a known offset, for example after a leader change."""
 
 Place = tuple[str, int]
-"""A topic and the number of a partition."""
+"""Topic name and partition number."""
 
 
 @frozen(kw_only=True)
@@ -119,11 +119,11 @@ class Starting:
         return self._asked(places, EARLIEST)
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset after the last committed message of each partition (``opened``: after its last message)."""
+        """Return the offset after each partition's last committed message, or last message if ``opened`` is True."""
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition. Raise a retryable SourceError if an end is before the known offset."""
+        """Return each partition's end. Raise a retryable SourceError if it is before the known offset."""
 
         def asked() -> dict[Place, int]:
             ends = self.ends(list(known))
@@ -135,7 +135,7 @@ class Starting:
         return patiently(asked, SHORTER_S)
 
     def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset in each partition before which a batch job stops; ``opened`` includes open transactions."""
+        """Return the end offset (exclusive) of a batch job in each partition; ``opened`` includes open transactions."""
         committed = self.committed and not opened
         ends = self._asked(places, LATEST, committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:

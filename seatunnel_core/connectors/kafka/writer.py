@@ -1,4 +1,4 @@
-"""Message writers. One sends messages directly, the other stages them in files until the checkpoint is complete."""
+"""Writers that send messages directly, or stage them in files until the checkpoint is complete."""
 
 import os
 from contextlib import suppress
@@ -165,7 +165,7 @@ class DirectWriter(SinkWriter):
 
 @define
 class Sending:
-    """A producer with the errors of its messages."""
+    """A producer and the delivery errors of its messages."""
 
     producer: Any
     background: BackgroundErrors

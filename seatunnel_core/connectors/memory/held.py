@@ -1,4 +1,4 @@
-"""Immutable copies of rows of a Python program, which are sent to tasks.
+"""Immutable copies of a Python program's rows, which are sent to tasks.
 
 Rows are mappings, or tables with the Arrow PyCapsule interface (``__arrow_c_stream__``, ``__arrow_c_array__``), such as
 those of pandas, Polars, DuckDB and pyarrow. A type that ``rows/types.py`` lacks is converted to the nearest type that
@@ -141,7 +141,7 @@ def _table(value: Any) -> pa.Table:
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """Remove pandas' index from rows. Raise ValueError if the index has a name and therefore probably contains data."""
+    """Remove the pandas index from rows. Raise ValueError if it has a name and therefore probably contains data."""
     described = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = [
         name for name in described.get("index_columns", ()) if isinstance(name, str) and name in table.column_names

@@ -1,4 +1,4 @@
-"""The sink ``Memory``: the rows of a job as a table of the Python program that runs it.
+"""The ``Memory`` sink, which makes the rows of a job available to the Python program that runs it.
 
 Committables contain the rows, which pass through the driver and the checkpoints, so their size is limited. Committed
 rows are kept in the memory of the process and are lost when it ends.
@@ -27,7 +27,7 @@ LARGEST = 256_000_000
 
 
 class MemorySink(Sink, SupportsConclude):
-    """Committed rows are kept in the memory of this process."""
+    """Sink that keeps committed rows in the memory of this process."""
 
     identifier: ClassVar[str] = "Memory"
     isolates_bad_rows = True

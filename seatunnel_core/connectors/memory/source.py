@@ -1,4 +1,4 @@
-"""The source ``Memory``: rows of a Python program."""
+"""The ``Memory`` source, which reads rows of a Python program."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ READ_ONCE = (
 
 
 class MemorySource(Source):
-    """A copy of the rows is sent to the tasks, which read ranges of it like ranges of a file."""
+    """Source that sends a copy of the rows to the tasks, which read ranges of it like ranges of a file."""
 
     identifier: ClassVar[str] = "Memory"
     declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS, NESTING, COLUMN_NAMES)

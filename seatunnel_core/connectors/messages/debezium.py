@@ -106,7 +106,7 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return the decimal with a scale and an unscaled value in base64, in the format of Java's ``BigInteger``."""
+    """Decode a decimal from its scale and its unscaled value in base64, in the format of Java's ``BigInteger``."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:

@@ -76,7 +76,7 @@ class DebeziumFormat:
     """True to include the schema in each value (``value.converter.schemas.enable``)."""
 
     tombstones: bool = False
-    """True to send a message without a value after each deletion, so that Kafka can compact the topic."""
+    """True to send a tombstone, a message without a value, after each deletion, so that Kafka can compact the topic."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``ValueError`` if a column has a type that messages cannot represent."""
@@ -208,7 +208,7 @@ class _Envelopes:
         return {"type": "struct", "fields": fields, "optional": False, "name": f"{topic}.Envelope"}
 
     def _old_columns(self) -> pa.Schema:
-        """Return the columns of old rows. PostgreSQL may only log the key."""
+        """Return the columns of old rows. PostgreSQL may log only the key."""
         columns = self._schema.columns
         if self._form.connector != "postgresql":
             return columns

@@ -30,7 +30,7 @@ CONTENT = pa.schema([pa.field("content", pa.string())])
 
 
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
-    """Return the columns declared in the option ``schema``, or ``CONTENT``; and True if any are declared.
+    """Return the columns declared in the option ``schema``, or else ``CONTENT``, and whether any are declared.
 
     ``table`` is the default name of the table.
     """
@@ -52,7 +52,7 @@ ROW = "row"
 
 @frozen
 class Message:
-    """A message of a source, for client libraries without a message class."""
+    """A source message, for client libraries that have no message class."""
 
     where: str
     """Location of the message, for errors and notes."""
@@ -98,7 +98,7 @@ class Decoder:
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
-        """Decode messages with Arrow's JSON reader; ``None`` if it cannot read them or reads them differently."""
+        """Decode messages with Arrow's JSON reader; return ``None`` if it fails or reads them differently."""
         values = [self.value_of(message) for message in messages]
         if not all(values):
             return None

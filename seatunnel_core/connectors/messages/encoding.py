@@ -25,7 +25,7 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""Parts of a message before and after the row, for inserted and for deleted rows. An update is two messages."""
+"""Prefix and suffix of the row in a message, for inserted and deleted rows. An update is two messages."""
 
 
 @frozen(kw_only=True)

@@ -61,11 +61,11 @@ class Sampling:
 
     @property
     def looked_at(self) -> str:
-        """Description of the sample for inferred columns, for messages."""
+        """Description of the sample from which columns were inferred, for messages."""
         return f"first {self.messages:,} messages of each partition"
 
     def shape(self, found: Iterable[Sequence[Any]]) -> Shape:
-        """Infer the row shape from lists of a partition's first messages."""
+        """Infer the row shape from the first messages of a partition, given as lists of messages."""
         shape, left = Shape(), self.messages
         for some in found:
             shape.unite(look(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
@@ -82,7 +82,7 @@ class Sampling:
             raise SourceError(str(error)) from None
 
     def tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the schemas of the main table and of the child tables for its lists."""
+        """Return the schemas of the main table and of the child tables for its list columns."""
         try:
             return self.nesting.schemas(schema)
         except ValueError as error:

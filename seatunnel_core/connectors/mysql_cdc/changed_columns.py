@@ -1,4 +1,4 @@
-"""Columns of a resumed job's tables if they were changed after the cursor was stored."""
+"""Handling of columns that were changed after the cursor of a resumed job was stored."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -50,7 +50,7 @@ class ResumedColumns:
     """Tables with columns that differ from the recorded ones."""
 
     former: Collection[str]
-    """Tables with their recorded columns. Only the log can be read with these."""
+    """Tables with their recorded columns. They can only be used to read the log."""
 
     def applied(self, progress: Progress) -> Progress:
         """Return the progress with which the resumed job continues after the column change at which it had stopped."""

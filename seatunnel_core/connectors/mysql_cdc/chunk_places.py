@@ -31,7 +31,7 @@ def divisible(found: Found) -> Found:
 
 
 def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:
-    """Return for each key the number of bounds that are less than or equal to it; 0 for null.
+    """Return, for each key, the number of bounds that are less than or equal to it; 0 for null.
 
     The bounds are ascending. The server compares strings by the collation of the column.
     """

@@ -104,7 +104,7 @@ class Definitions(CapturedTables):
     """The captured tables for the log decoder, and the effects of statements on them."""
 
     def __init__(self, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False) -> None:
-        """Create from the captured tables.
+        """Create an instance from the captured tables.
 
         Args:
             tables: The tables with their selected columns.
@@ -155,8 +155,8 @@ class Definitions(CapturedTables):
         Args:
             text: The statement.
             database: Default database of the session, in lower case.
-            has_no_effect: Returns True if a clause of ALTER TABLE does not affect a table; by default, if it affects no
-                table.
+            has_no_effect: Function that returns True if a clause of ALTER TABLE does not affect a table; by default,
+                any table.
         """
         if self._words.isdisjoint(word.lower() for word in _IDENTIFIER.findall(text)):
             return
@@ -196,7 +196,7 @@ class Definitions(CapturedTables):
 
 
 def only_changes_columns(text: str) -> bool:
-    """Return True if a statement on a captured table only changes columns, and neither rows nor the table's name."""
+    """Return True if a statement on a captured table changes only columns, not rows or the table's name."""
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     if found is None or found[1]:
         return False
@@ -204,7 +204,7 @@ def only_changes_columns(text: str) -> bool:
 
 
 def altering_clauses(text: str) -> list[str]:
-    """Return the clauses of an ALTER TABLE statement, with comments and string contents removed; empty for others."""
+    """Return an ALTER TABLE statement's clauses, without comments and string contents; empty for other statements."""
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     return [] if found is None else _clauses(found[3])
 

@@ -23,7 +23,7 @@ _LOCKS = (
 
 
 def start_warnings(options: Options, server: Server, state: ServerState, tables: Sequence[Found]) -> list[str]:
-    """Return the warnings about a job that starts, such as locks on chunks of its tables."""
+    """Return the warnings for a starting job, for example about locks on chunks of its tables."""
     locks = options[opt.STARTUP_MODE] == "initial" and state.marking is Marking.LOCKS
     shown = [cascades(server, [path_of(each) for each in tables]), Retention.of(state.settings).warning()]
     return [*([_LOCKS] if locks else []), *(each for each in shown if each is not None)]

@@ -49,7 +49,7 @@ class LogReader:
             start: Position of the first event, or the GTIDs of the transactions to skip. Skipped transactions may be
                 yielded again.
             end: End of the range. It need not be a transaction boundary.
-            limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
+            limit_bytes: Total size of transactions after which reading ends early; ``None`` for no limit.
             distributed: Distributed transactions prepared before the start; updated while reading.
 
         Raises:
@@ -146,7 +146,7 @@ class Distributed:
     """Position from which another reader checks commits of transactions that were prepared before the start."""
 
     is_checked: bool = False
-    """True if other readers check all these commits."""
+    """True if other readers check all commits of such transactions."""
 
     _with_rows: set[int] = field(factory=set, init=False)
     """Numbers of the open transactions of the last batch that contain rows of captured tables."""

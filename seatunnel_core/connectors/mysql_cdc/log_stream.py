@@ -63,7 +63,7 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
     """Connect to a server to read its log from a start position.
 
     Raises:
-        ServerReplacedError: The connection leads to another server than the known one.
+        ServerReplacedError: The connection leads to a server other than the known one.
         SourceError: The server is not reachable or rejects the connection.
     """
     session = session_of(server.dialect.address, server.dialect.literal)

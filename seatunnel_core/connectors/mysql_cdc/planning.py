@@ -46,7 +46,7 @@ class Planner:
     chunks: Chunks = field(repr=False)
     rereads: RereadChunks = field(repr=False)
     former: Collection[str] = ()
-    """Tables with their recorded columns. Only the log can be read with these."""
+    """Tables with their recorded columns. They can only be used to read the log."""
 
     parallelism: int
     stops_at_end: bool = False
@@ -221,5 +221,5 @@ class Planner:
 
 
 def _planned_at(progress: Progress) -> dict[str, Any]:
-    """Return the log position in the body of a chunk, and the server of the position."""
+    """Return the log position in the body of a chunk, and the server to which the position belongs."""
     return {"log": str(progress.log), "server": progress.server}

@@ -56,16 +56,16 @@ class Progress:
     """Position up to which the log has been read or planned."""
 
     gtids: str | None = None
-    """All transactions before this position, by which the job can continue at another server.
+    """All transactions before the position ``log``, with which the job can continue on another server.
 
     ``None`` if they are unknown, or while tables are being copied.
     """
 
     last: str = ""
-    """The last of these transactions, to detect other transactions with the same GTIDs; empty if it is unknown."""
+    """Last transaction in ``gtids``, to detect other transactions with the same GTIDs; empty if it is unknown."""
 
     reading: LogPosition | None = None
-    """End of the planned range that its reader has not reported yet; ``None`` if there is no such range."""
+    """End of the planned range whose reader has not reported yet; ``None`` if there is no such range."""
 
     start: ChunkStart | None = None
     """Start of the next chunk; ``None`` after all chunks have been planned."""
@@ -78,10 +78,10 @@ class Progress:
     """Position at which the job ends; ``None`` if it is not known yet, or if the job is unbounded."""
 
     since_ms: int | None = None
-    """Start time: earlier transactions are not emitted. In milliseconds since 1970; ``None`` to emit all."""
+    """Start time in milliseconds since 1970; earlier transactions are not emitted. ``None`` to emit all."""
 
     until_ms: int | None = None
-    """End time: transactions from this time on are not read. In milliseconds since 1970; ``None`` if there is none."""
+    """End time in milliseconds since 1970; transactions from this time on are not read. ``None`` if there is none."""
 
     prepared: tuple[str, ...] = ()
     """Distributed transactions that are prepared at the end of the last range and did not change captured tables."""
@@ -159,7 +159,7 @@ class Progress:
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
-        """Return the progress after a reader has reported.
+        """Return the progress updated with a reader's report.
 
         The report of a chunk contains its number and mark. The report of a range contains the position that was
         reached and the GTIDs of all transactions before it, the reason if it ended early, and whether the end time of

@@ -28,12 +28,12 @@ from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, Logged
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 LIMIT_BYTES = 64 << 20
-"""Size of transactions after which a range ends early once the snapshot is complete, in bytes."""
+"""Total size of transactions, in bytes, after which a range ends early once the snapshot is complete."""
 
 
 @frozen(kw_only=True)
 class RangeReader:
-    """Reads a log range: between windows as a whole; after the snapshot, it may stop early and report its position."""
+    """Reader of a log range. It reads the whole range between windows, but may stop early after the snapshot."""
 
     server: Server
     tables: Mapping[str, Found] = field(repr=False)

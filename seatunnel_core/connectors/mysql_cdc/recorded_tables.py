@@ -144,7 +144,7 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
 
 
 def _has_rules(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> bool:
-    """Return True if the filter and the masks of a table are the recorded ones."""
+    """Return True if the filter and the masks of a table match the record."""
     if "rules" in then:
         return bool(then["rules"] == rules.recorded(table))
     # An earlier version recorded the mask of each column. Only columns that exist then and now are comparable.

@@ -1,4 +1,4 @@
-"""Retention of the binary log: a job that is stopped for longer cannot be resumed."""
+"""Retention of the binary log, which limits how long a job can be stopped before it cannot be resumed."""
 
 from collections.abc import Mapping
 

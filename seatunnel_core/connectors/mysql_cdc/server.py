@@ -48,9 +48,9 @@ _identities: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 class ServerReplacedError(SourceError):
-    """A connection leads to another server than before. Positions in the log of the former one are invalid there.
+    """Error for a connection that now leads to another server, where log positions of the former server are invalid.
 
-    Tasks have the former server until the pipeline is restarted.
+    Tasks use the former server until the pipeline is restarted.
     """
 
     retryable = True
@@ -101,7 +101,7 @@ class ServerState:
 
     @property
     def identity(self) -> str:
-        """Value of this variable. Log positions are only valid on one server."""
+        """Value of the variable ``identity_variable``. Log positions are only valid on one server."""
         return self.settings.get(self.identity_variable, "")
 
     @property
@@ -191,7 +191,7 @@ class Server:
         """Check that a connection leads to the known server. A new connection is queried once.
 
         Raises:
-            ServerReplacedError: The address leads to another server now.
+            ServerReplacedError: The address now leads to another server.
         """
         if self.known is None:
             return
@@ -203,7 +203,7 @@ class Server:
             raise self.replaced(_identities[connection])
 
     def replaced(self, identity: str) -> ServerReplacedError:
-        """Return the error for an address that leads to another server than the known one."""
+        """Return the error for an address that leads to a server other than the known one."""
         assert self.known is not None, "a server was known before"
         return ServerReplacedError(
             f"{self.dialect.address} now leads to the server with {self.known.identity_variable} = {identity} instead "
@@ -266,7 +266,7 @@ class Server:
             return any(_text(count) not in ("0", "OFF") for _, count in self.ask("SHOW STATUS LIKE 'Slave%_running'"))
 
     def replica_status(self, state: ServerState) -> Sequence[Sequence[Any]]:
-        """Return the status of each replication channel; none if the server is not a replica."""
+        """Return the status of each replication channel; empty if the server is not a replica."""
         return self.ask("SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS")
 
     def require_logged(self, state: ServerState, databases: Collection[str]) -> None:
@@ -286,7 +286,7 @@ class Server:
                 )
 
     def missing_privileges(self) -> list[str]:
-        """Return the global privileges that the user lacks; none if roles may provide them."""
+        """Return the global privileges that the user lacks; empty if roles may provide them."""
         granted: set[str] = set()
         for (line,) in self.ask("SHOW GRANTS"):
             found = _GRANT.match(_text(line))
@@ -300,7 +300,7 @@ class Server:
         """Return the end of the log.
 
         Raises:
-            SourceError: The server writes no log, or rejects the statement.
+            SourceError: The server does not write a log, or rejects the statement.
         """
         file, offset, *_ = self._end(state)
         return LogPosition(_text(file), int(offset))
@@ -312,11 +312,11 @@ class Server:
         return found[0]
 
     def files(self) -> list[str]:
-        """Return the names of the log files, the oldest first."""
+        """Return the names of the log files, oldest first."""
         return [*self.file_sizes()]
 
     def file_sizes(self) -> dict[str, int]:
-        """Return the sizes of the log files in bytes by name, the oldest first."""
+        """Return the sizes of the log files in bytes, by name, oldest first."""
         return {_text(row[0]): int(row[1]) for row in self.ask("SHOW BINARY LOGS")}
 
     def clock_ms(self) -> int:

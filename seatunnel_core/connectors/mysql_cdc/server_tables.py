@@ -52,7 +52,7 @@ def chosen_tables(
         databases: Pattern for the names of selected databases.
         options: Options of the source.
         jdbc: Options of ``Jdbc``, from ``jdbc_options``.
-        rules: Choice of the columns.
+        rules: Selection of columns.
     """
     listed = listed_tables(server, databases)
     configured = {named(each[shared.CONFIGURED_TABLE], listed): each for each in options[shared.TABLE_CONFIG] or ()}

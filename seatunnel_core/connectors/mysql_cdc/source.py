@@ -69,7 +69,7 @@ _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_col
 
 
 class MySQLCdcSource(Source):
-    """A snapshot of tables, and then their changes from MySQL's binary log."""
+    """Source that reads a snapshot of tables, and then their changes from MySQL's binary log."""
 
     identifier: ClassVar[str] = "MySQL-CDC"
     connector: ClassVar[str] = "mysql"
@@ -116,13 +116,13 @@ class MySQLCdcSource(Source):
         self._oldest: LogPosition | None = None
         self._tracking = Tracking()
         self._columns: ResumedColumns | None = None
-        """Columns of a resumed job that its cursor does not have yet."""
+        """Columns of a resumed job that are not yet stored in its cursor."""
 
         self._former: Sequence[str] = ()
-        """Tables with the columns that the log has; the tables have other ones."""
+        """Tables with their columns in the log, which differ from the current columns."""
 
         self._defined: LogPosition | None = None
-        """Position up to which the tables contain changes of columns; ``None`` without a resumed change."""
+        """Log position up to which column changes are applied to the tables; ``None`` unless a change was resumed."""
 
     def __getstate__(self) -> dict[str, Any]:
         tables = tuple(map(for_tasks, self._tables))
@@ -248,7 +248,7 @@ class MySQLCdcSource(Source):
         )
 
     def _follow(self) -> None:
-        """Forget the server if the url leads to another one now. If it is not reachable, later queries detect this."""
+        """Discard the server state if the URL leads to another server. If unreachable, later queries detect this."""
         if self._state is None:
             return
         self._server.dialect.pool.close_idle()
@@ -260,7 +260,7 @@ class MySQLCdcSource(Source):
                 self._tracking.follow()
 
     def _elsewhere(self, progress: Progress) -> Continuation | None:
-        """Return the continuation at another server, if the server is not the one of the progress."""
+        """Return the continuation on this server; ``None`` if the progress already belongs to it."""
         assert self._state is not None, "the tables are known"
         is_bounded = self.options[opt.STOP_MODE] != "never"
         return continuation_of(self._server, self._state, progress, is_bounded=is_bounded)

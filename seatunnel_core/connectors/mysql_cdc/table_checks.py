@@ -1,4 +1,4 @@
-"""Checks and locks of tables with changes that the log may lack."""
+"""Checks and locks for tables with changes that may be missing from the log."""
 
 import re
 import time
@@ -20,7 +20,7 @@ _WAIT_S = 3
 
 _ATTEMPTS = 40
 _PAUSE_S = 1.0
-"""Pause between attempts, in which writers continue, in seconds."""
+"""Pause between lock attempts, during which writers continue, in seconds."""
 
 _TIMEOUT = 1205
 _DENIED = (1044, 1142)
@@ -107,7 +107,7 @@ def _lock(server: Server, cursor: Any, path: TablePath) -> None:
 
 
 def require_lockable(server: Server, state: ServerState, tables: Sequence[Found]) -> None:
-    """Check that tables without a key can be locked, if the server needs that for an exact snapshot.
+    """Check that tables without a key can be locked, if the server requires this for an exact snapshot.
 
     Raises:
         CaptureSetupError: The user may not lock a table.

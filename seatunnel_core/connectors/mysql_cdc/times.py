@@ -1,4 +1,4 @@
-"""Log files by time."""
+"""Search for log files by time."""
 
 from collections.abc import Callable, Sequence
 

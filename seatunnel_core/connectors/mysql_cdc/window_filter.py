@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Trans
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
-"""Function that returns for each key the number of bounds that are less than or equal to it."""
+"""Function that returns, for each key, the number of bounds that are less than or equal to it."""
 
 
 @frozen(kw_only=True)

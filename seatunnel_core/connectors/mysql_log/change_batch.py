@@ -25,7 +25,7 @@ from seatunnel_core.connectors.mysql_log.statements import StatementKind
 
 
 class Outcome(enum.Enum):
-    """End of a transaction in the log."""
+    """Outcome of a transaction in the log."""
 
     OPEN = "open"
     """The transaction ends in a later batch."""

@@ -46,10 +46,10 @@ class ChangedRows:
         """True if MariaDB wrote the log."""
 
         self.rows = 0
-        """Number of rows since ``taken``."""
+        """Number of rows added since the last call to ``taken``."""
 
         self.bytes = 0
-        """Size of their events, in bytes."""
+        """Total size of the events of these rows, in bytes."""
 
     def forget_ids(self) -> None:
         """Remove cached table IDs if there are many. The log repeats table maps before the rows of each statement."""
@@ -64,7 +64,7 @@ class ChangedRows:
         """Remove the tables that a DDL statement names, because it may change properties that the log does not contain.
 
         Raises:
-            AssertionError: Rows were added since the last call of ``taken``.
+            AssertionError: Rows were added since the last call to ``taken``.
         """
         assert not self._filled
         text = statement.lower().replace("``", "`")

@@ -46,7 +46,7 @@ _REMEDY = "run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or declare
 
 @frozen(kw_only=True)
 class ValueRules:
-    """Settings for the representation of values, equal to the options of the ``Jdbc`` source."""
+    """Settings for the representation of values, which correspond to options of the ``Jdbc`` source."""
 
     zone: str = field(default="UTC")
     """Session time zone of TIMESTAMP values: a name or an offset such as ``+05:30``."""
@@ -150,7 +150,7 @@ def _is_unselected(table: str, raw: RawColumn, selects: Callable[[str], bool] | 
 def _is_hidden(name: str | None, declared: set[str]) -> bool:
     """Return True if a name has the form of the names that MySQL generates for columns of functional indexes.
 
-    Before MySQL 8.0.17, only a declaration of the columns can distinguish these names from names of users.
+    Before MySQL 8.0.17, only a declaration of the columns can distinguish these names from user-defined names.
     """
     if name is None or name in declared:
         return False

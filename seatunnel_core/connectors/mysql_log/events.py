@@ -169,7 +169,7 @@ class XaId:
 
 
 def xa_prepare_of(body: bytes) -> tuple[XaId, bool]:
-    """Parse an XA prepare event. Return the identifier, and True for a one-phase commit."""
+    """Parse an XA prepare event. Return the identifier, and whether the commit is one-phase."""
     fields = Fields(body, "an XA prepare event")
     one_phase = bool(fields.integer(1))
     format_id, first, second = fields.integer(4), fields.integer(4), fields.integer(4)

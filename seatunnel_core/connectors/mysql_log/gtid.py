@@ -29,7 +29,7 @@ class Gtid:
     """UUID of the server on which the transaction was first committed."""
 
     tag: str
-    """Tag of MySQL 8.3 and later; ``""`` without a tag."""
+    """Tag in MySQL 8.3 and later; ``""`` if there is none."""
 
     number: int
 
@@ -224,7 +224,7 @@ def transactions_of(text: str, *, is_maria: bool) -> Transactions:
     """Parse a set of transactions.
 
     Raises:
-        LogError: The string is not a set of MySQL, or not a position of MariaDB.
+        LogError: The string is not a MySQL GTID set or a MariaDB GTID position.
     """
     return maria_position_of(text) if is_maria else gtid_set_of(text)
 
@@ -237,7 +237,7 @@ def contains(transactions: Transactions, gtid: Gtid | MariaGtid | None) -> bool:
 
 
 def missing(wanted: Transactions, available: Transactions) -> str:
-    """Return the transactions of a set that another one does not contain; empty if there are none."""
+    """Return the transactions of a set that another set does not contain; empty if there are none."""
     if isinstance(wanted, GtidSet):
         assert isinstance(available, GtidSet), "both sets are of one kind of server"
         return str(wanted - available)
@@ -266,13 +266,13 @@ _COMMIT_TIME_AT = 42
 """Offset of the commit time in a GTID event of MySQL 8.0 and later."""
 
 _HAS_ORIGINAL_TIME = 1 << 55
-"""Flag in this commit time: on a replica, the commit time on the original server follows."""
+"""Flag in the commit time: on a replica, the commit time on the original server follows."""
 
 
 def commit_time_of_event(body: bytes) -> int | None:
     """Return the commit time from a GTID event, in microseconds since 1970; ``None`` before MySQL 8.0.
 
-    On a replica, it is the time on the original server, so it does not change when a job continues at another server.
+    On a replica, it is the time on the original server, so it does not change when a job continues on another server.
     """
     fields = body[_COMMIT_TIME_AT:]
     if len(fields) < 7:

@@ -119,7 +119,7 @@ class LogDecoder:
             events: Events in log order. ``None`` means that no event is currently available and ends the batch.
 
         Yields:
-            Batches. The last one contains the end of the stream.
+            Batches. The last batch marks the end of the stream.
 
         Raises:
             LogError: The log cannot be decoded. The message contains the position.

@@ -1,4 +1,4 @@
-"""GTIDs of the transactions that a reader of the log has read."""
+"""GTIDs of the transactions that a log reader has read."""
 
 from collections.abc import Sequence
 from operator import attrgetter, itemgetter
@@ -82,7 +82,7 @@ class LoggedGtids:
                 self._add_other(logged_gtid(event) if event else None)
 
     def _add_runs(self, events: Sequence[bytes]) -> None:
-        """Add transactions of MySQL, of which most have consecutive numbers."""
+        """Add MySQL transactions, most of which have consecutive numbers."""
         found = np.frombuffer(b"".join(map(_uuid_and_number_of, events)), _NUMBERED)
         is_next = found["number"][1:] == found["number"][:-1] + np.uint64(1)
         for name in ("first", "second"):
@@ -100,7 +100,7 @@ class LoggedGtids:
             self.is_complete = False
 
     def after(self, base: Transactions) -> Transactions:
-        """Return the set of the transactions before the part of the log that was read, and of those in it."""
+        """Return ``base``, the transactions before the part of the log that was read, plus those in that part."""
         self._add_pending()
         if isinstance(base, GtidSet):
             return base | GtidSet.of(self._intervals)
@@ -110,7 +110,7 @@ class LoggedGtids:
 
 @frozen
 class LoggedTransaction:
-    """A transaction with properties that another one with the same GTID does not have.
+    """A transaction, with properties that distinguish it from other transactions with the same GTID.
 
     A server that was restored from a backup assigns GTIDs again.
     """
@@ -127,7 +127,7 @@ class LoggedTransaction:
 
     @classmethod
     def of(cls, event: bytes) -> "LoggedTransaction | None":
-        """Return the transaction of a GTID event with its header; ``None`` without a GTID."""
+        """Return the transaction of a GTID event with its header; ``None`` if it has no GTID."""
         gtid = logged_gtid(event) if event else None
         if gtid is None:
             return None

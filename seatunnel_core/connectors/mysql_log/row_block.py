@@ -1,7 +1,7 @@
 """Vectorized decoding of the rows of many events: Python finds the row images, and NumPy reads their values.
 
-Only for events with images that contain all columns of the table. This is much faster than ``row_program``, because no
-Python object is created for a value.
+It supports only events with images that contain all columns of the table. This is much faster than ``row_program``,
+because it does not create a Python object for each value.
 """
 
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ class RowCollector:
     """Collects the rows of one schema version of a table.
 
     Events are stored undecoded, and ``taken`` decodes them together. After the first event that does not allow this
-    (see ``Layout.whole``), events are decoded one by one until the next call of ``taken``.
+    (see ``Layout.whole``), events are decoded one by one until the next call to ``taken``.
     """
 
     table: LogTable

@@ -21,7 +21,7 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
 
 OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
-"""Columns by which a child table is recognized."""
+"""Columns that identify a child table."""
 
 BETWEEN = "__"
 """Separator between the table name and the list name in the name of a child table."""
@@ -98,7 +98,7 @@ class Family:
         return f"SELECT {self.quoted(ROW_ID)}, {self.quoted(PARENT_ID)} FROM {source} seatunnel_ids"
 
     def _descends(self, name: str, rows: Mapping[str, Rows], root: str) -> str:
-        """Return the condition that a child row descends from one of the rows that ``root`` selects."""
+        """Return the condition that a child row descends from a row that ``root`` selects."""
         parent = self.quoted(PARENT_ID)
         parts = [f"{parent} IN ({root})"]
         for other in (other for other in rows if other != name and name.startswith(f"{other}{BETWEEN}")):
@@ -118,7 +118,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Raise SinkError unless a child table has the schema of its root table and a name that starts with the root's."""
+    """Raise SinkError unless a child table is in its root table's schema, and its name starts with the root's name."""
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
             f"the rows of {schema.table} are child rows of {schema.root} and are replaced together with their parents: "

@@ -33,7 +33,8 @@ def resumed_tables(
         tables: The current tables, in the order of the state.
         schemas: The schemas when the job started.
         rules: Selected columns, masks and row filters.
-        search: Searches the log. Only called if the logged columns of a table may differ from its current ones.
+        search: Function that searches the log. It is called only if the logged columns of a table may differ from its
+            current ones.
 
     Raises:
         SourceChangedError: A transaction has rows with former and new columns, or a column may have lost its mask.

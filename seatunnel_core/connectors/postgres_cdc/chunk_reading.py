@@ -56,7 +56,7 @@ def chunk_rows(
 
 
 def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any) -> bool:
-    """Begin a transaction with a snapshot, and return False if the table cannot be read with it."""
+    """Begin a transaction with a snapshot. Return False if the table cannot be read with it."""
     _begin(connection)
     try:
         dialect.execute(connection, f"SET TRANSACTION SNAPSHOT {dialect.literal(snapshot)}")
@@ -74,7 +74,7 @@ def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any)
 
 
 def _lock(dialect: PostgreSQL, found: Found, connection: Any) -> None:
-    """Prevent a rewrite of the table until the end of the transaction. The lock does not take a snapshot."""
+    """Lock the table against rewrites until the transaction ends. The lock does not take a snapshot."""
     dialect.execute(connection, f"LOCK TABLE {found.reading.relation} IN ACCESS SHARE MODE")
 
 

@@ -87,7 +87,7 @@ class Capture:
     """Name and fingerprint of each table. Chunks and marks refer to tables by index."""
 
     published: tuple[PublishedTable, ...] = field(default=(), repr=False)
-    """Entries of the tables in the publication, in the same order; empty if the log is not read."""
+    """Publication entries of the tables, in the order of ``tables``; empty if the log is not read."""
 
     log: str
     """Position up to which the log has been read; empty if the job does not read the log."""
@@ -102,7 +102,7 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks in order, starting with the first chunk that has no mark. Later ones may already have been read.
+    """Planned chunks in order, starting with the first chunk that has no mark. Later chunks may already have been read.
     """
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
@@ -231,7 +231,7 @@ class Capture:
         return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed, rereads=rereads)
 
     def requested(self, table: str) -> "Capture":
-        """Add a table that is read again; raise ``UsageError`` if it is already being read again."""
+        """Return the state with another table to read again; raise ``UsageError`` if it is already being read again."""
         rereads = rereading.requested(self.rereads, table)
         return evolve(self, rereads=rereads, ending=self.ending if self.rereads else None)
 

@@ -38,7 +38,7 @@ def described_slot(connection: Any, settings: Settings) -> ReplicationSlot:
 
 
 def needs_slot(connection: Any, settings: Settings, cursor: PollCursor) -> bool:
-    """Return True if a job can resume from a cursor with the slot.
+    """Return True if a job can use the slot to resume from a cursor.
 
     Args:
         connection: A psycopg connection in autocommit mode.

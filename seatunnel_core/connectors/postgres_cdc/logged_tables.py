@@ -22,7 +22,7 @@ def logged_tables(
     Args:
         connection: A psycopg connection in autocommit mode.
         settings: The settings of the job.
-        selects: Returns True for the columns to read; see ``log_table.Selects``.
+        selects: Function that returns True for the columns to read; see ``log_table.Selects``.
         start: Position up to which the log has been read.
         tables: Tables to search for.
 

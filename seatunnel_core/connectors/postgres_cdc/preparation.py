@@ -58,7 +58,7 @@ class Preparation:
         """Create the slot and the publication unless they exist, and return the start position.
 
         Returns:
-            The start position; ``None`` while open transactions delay it: call this method again.
+            The start position; ``None`` while open transactions delay it. Then call this method again.
 
         Raises:
             SlotMissingError: The slot must exist but does not.

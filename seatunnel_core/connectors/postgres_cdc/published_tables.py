@@ -40,7 +40,7 @@ class PublishedTable:
     """Object ID of the table. It changes when the table is dropped and recreated."""
 
     entry: str
-    """Fingerprint of the entry; empty if there is none. It changes with every change of the publication."""
+    """Fingerprint of the entry; empty if there is none. It changes with every change to the publication."""
 
     key: tuple[str, ...] = ()
     """Columns of the primary key, in any order. Not recorded."""

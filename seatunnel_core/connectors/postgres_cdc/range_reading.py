@@ -256,7 +256,7 @@ class RangeReader:
             yield from self._emission.changes(made.batch, table.found, at)
 
     def _number(self, table: LogTable, where: str) -> int | None:
-        """Return the index of a table of the log; ``None`` if it is not captured.
+        """Return the index of a logged table; ``None`` if it is not captured.
 
         Raises:
             SourceChangedError: A captured table was renamed, or another table has its name.
@@ -271,7 +271,7 @@ class RangeReader:
         return number
 
     def _require_key(self, table: Captured, logged: LogTable, where: str) -> None:
-        """Raise ``SourceChangedError`` if the primary key has changed, which only the default identity shows."""
+        """Raise ``SourceChangedError`` if the primary key has changed. Only the default replica identity shows this."""
         key = table.found.schema().primary_key
         if table.has_own_key and logged.identity == "DEFAULT" and set(logged.key) != set(key):
             raise SourceChangedError(

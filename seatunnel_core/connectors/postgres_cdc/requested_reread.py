@@ -44,7 +44,7 @@ def requested(
         table: Name of the table.
         settings: The settings of the job.
         tables: The captured tables.
-        connected: Opens a connection to the server.
+        connected: Function that opens a connection to the server.
         emits_rows: True if the source emits rows; False if it emits messages.
 
     Raises:

@@ -26,7 +26,7 @@ class SeenRows:
     """Snapshots of the chunks, in key order."""
 
     intervals: Callable[[pa.RecordBatch], npt.NDArray[np.int64]] = field(repr=False)
-    """Function that returns for each row the index of the mark of its chunk."""
+    """Function that returns, for each row, the index of the mark of its chunk."""
 
     def of_all_chunks(self, xid: int) -> bool:
         """Return True if the snapshots of all chunks contain a transaction."""

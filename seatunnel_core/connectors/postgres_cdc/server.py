@@ -235,7 +235,7 @@ def limit_note(connection: Any) -> str | None:
 
 
 def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
-    """Advance the slot while no range is being read, so that the server does not retain the log of an idle table."""
+    """Advance the slot while no range is being read, so that the server does not retain log for an idle table."""
     try:
         if position.value:
             advance_slot(connection, slot, position)

@@ -80,7 +80,7 @@ _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_pre
 
 
 class PostgresCdcSource(Source):
-    """Reads tables, then their changes; bounded with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
+    """Source of snapshots and changes; bounded with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
 
     identifier: ClassVar[str] = "Postgres-CDC"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -249,7 +249,7 @@ class PostgresCdcSource(Source):
             self._observed = self._observed.and_end(state, end, starts_now=starts_now)
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Allow the next range to confirm the position of the cursor to the slot."""
+        """Allow the next range to advance the slot to the position of the cursor."""
         if cursor and (log := Capture.from_record(cursor).log):
             self._published = Lsn.parse(log)
 
@@ -281,7 +281,7 @@ class PostgresCdcSource(Source):
             return described_slot(connection, self._settings)
 
     def needs_slot(self, cursor: PollCursor) -> bool:
-        """Return True if a job can resume from this cursor with the slot."""
+        """Return True if a job can use the slot to resume from this cursor."""
         with self._connected() as connection:
             return needs_slot(connection, self._settings, cursor)
 

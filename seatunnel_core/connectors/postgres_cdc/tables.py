@@ -77,7 +77,7 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Fingerprint of the columns and the key, and after a hyphen that of the masks and the filter, if any."""
+        """Fingerprint of the columns and the key, and optionally, after a hyphen, of the masks and the filter."""
         return f"{self.columns}-{_masks_of(self.masks)}" if self.masks else self.columns
 
     @cached_property
@@ -87,7 +87,7 @@ class Captured:
         return _digest(f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}")
 
     def as_logged(self, logged: LogTable, rules: ColumnRules) -> "Captured":
-        """Return the table with its columns in the log. If these differ, only changes can be read with them."""
+        """Return the table with its logged columns. If they differ from the current ones, only changes can be read."""
         columns = tuple(
             Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
         )

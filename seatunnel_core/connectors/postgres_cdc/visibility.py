@@ -21,7 +21,7 @@ _NEW_ID = "SELECT pg_catalog.txid_current()"
 
 @frozen(kw_only=True)
 class ServerVisibility:
-    """The transactions that new snapshots of a server contain."""
+    """Transactions that are visible to new snapshots on a server."""
 
     connection: Any = field(repr=False)
     """A psycopg connection in autocommit mode."""
@@ -30,7 +30,7 @@ class ServerVisibility:
     """The captured tables."""
 
     def new_id(self) -> int:
-        """Return the ID of a new transaction, which is higher than the IDs of all open ones."""
+        """Return a new transaction ID, which is higher than the IDs of all open transactions."""
         return int(run(self.connection, _NEW_ID)[0][0])
 
     def ended(self) -> int:
@@ -49,13 +49,13 @@ def become_visible(
     patience_s: float = PATIENCE_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Wait until new snapshots contain committed transactions; return False if that takes too long.
+    """Wait until committed transactions are visible to new snapshots; return False on a timeout.
 
     Args:
         connection: A psycopg connection in autocommit mode.
         ids: 32-bit IDs of the transactions.
         patience_s: Maximum time to wait, in seconds.
-        clock: Returns the time in seconds.
+        clock: Function that returns the time in seconds.
     """
     until = clock() + patience_s
     while True:

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.postgres_log.messages import LogicalMessage, Orig
 
 @define(eq=False)
 class Transaction:
-    """A committed transaction. Until its end has been read, the next batch contains the same object again."""
+    """A committed transaction. Until its end has been read, each further batch contains the same object."""
 
     number: int
     """Sequence number in the stream, from 0."""
@@ -65,7 +65,7 @@ class TableChanges:
     rows: pa.RecordBatch = field(repr=False)
     kinds: npt.NDArray[np.int8] = field(repr=False)
     """``RowKind`` of each row, as a number. The old row of an update precedes its new row if the log contains the old
-    row: always with REPLICA IDENTITY FULL, otherwise only if the key has changed, and then with key columns only.
+    row: always with REPLICA IDENTITY FULL, otherwise only if the key has changed, and then only with the key columns.
     """
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
@@ -78,10 +78,10 @@ class TableChanges:
     """Log position of the message of each row."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """Columns that messages contain: a boolean matrix with one row per distinct set and one column per table column."""
+    """Distinct sets of columns in messages: a boolean matrix with one row per set and one column per table column."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
-    """Index in ``layouts`` for each row."""
+    """Index into ``layouts`` for each row."""
 
     misfits: Mapping[int, Misfit] = field(factory=dict, repr=False)
     """Values that Arrow cannot represent, keyed by row index; they are null in ``rows``."""
@@ -102,7 +102,7 @@ class TableChanges:
 
 @frozen(kw_only=True, eq=False)
 class Truncation:
-    """TRUNCATE of tables. It follows all rows of the batch."""
+    """A TRUNCATE of tables, which follows all rows of the batch."""
 
     transaction: Transaction
     tables: tuple[LogTable, ...]

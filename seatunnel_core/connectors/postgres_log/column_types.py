@@ -38,7 +38,7 @@ class BaseType:
     """``typtype`` in the catalog."""
 
     delimiter: str = ","
-    """Character between the elements of an array of this type."""
+    """Delimiter of the elements in arrays of this type."""
 
 
 class TypeCatalog(Protocol):

@@ -1,6 +1,6 @@
 """Record of the publications and slots that the engine created, stored in the comments of the publications.
 
-Slots have no comments. The comment of a publication lists its slots, each with the last job that started with it.
+Slots have no comments. The comment of a publication lists its slots, each with the last job that started to use it.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ def recording(connection: Any, publication: str) -> Iterator[None]:
 def created_slots(connection: Any, publication: str) -> dict[str, str] | None:
     """Return the slots that the engine created for a publication; ``None`` if it did not create the publication.
 
-    Each value is the ID of the last job that started with the slot, or empty if an earlier version did not record it.
+    Each value is the ID of the last job that started to use the slot; empty if an earlier version did not record it.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -60,7 +60,7 @@ def record_slots(connection: Any, publication: str, slots: Mapping[str, str]) ->
 
 
 def record_slot(connection: Any, publication: str, slot: str, job_id: str, *, creates: bool) -> None:
-    """Record the job that starts with a slot, unless another program created the publication or the slot.
+    """Record the job that starts to use a slot, unless another program created the publication or the slot.
 
     The caller must hold ``recording``. ``creates`` is True if the engine is creating the slot.
     """

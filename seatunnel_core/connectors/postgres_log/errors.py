@@ -14,7 +14,7 @@ class LogError(SourceError):
 
 
 class MalformedLogError(LogError):
-    """Bytes of the log contradict the documented format of its messages."""
+    """The log contains bytes that violate the documented message format."""
 
 
 class UnsupportedLogError(LogError):

@@ -41,7 +41,7 @@ _ROWS = (INSERT, UPDATE, DELETE)
 
 
 class LogDecoder:
-    """Decodes the messages of a connection into batches, with at most one batch in memory."""
+    """Decoder that converts a connection's messages to batches, with at most one batch in memory."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class LogDecoder:
             start: Position at which the stream starts.
             batch_rows: Number of row messages at which a batch ends, even inside a transaction.
             batch_bytes: Size of the row messages at which a batch ends, in bytes.
-            selects: Returns True for the columns to read; see ``log_table.Selects``.
+            selects: Function that returns True for the columns to read; see ``log_table.Selects``.
         """
         self._selects = selects
         self._catalog, self._position = catalog, start.value

@@ -80,7 +80,7 @@ def log_table(
 ) -> LogTable:
     """Return the table that a ``Relation`` message describes.
 
-    ``columns`` have the types of the ``Jdbc`` source; ``delimiters`` contains array delimiters except commas.
+    ``columns`` have the types of the ``Jdbc`` source; ``delimiters`` contains the array delimiters other than commas.
     """
     path = relation.namespace, relation.name
     found = tuple(

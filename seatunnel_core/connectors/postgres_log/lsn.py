@@ -24,7 +24,7 @@ class Lsn:
         """Parse a position in PostgreSQL's notation, such as ``16/B374D848``.
 
         Raises:
-            ValueError: The string has another form.
+            ValueError: The string has a different format.
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:

@@ -68,7 +68,7 @@ class TypeName:
 
 @frozen
 class Truncate:
-    """TRUNCATE of tables."""
+    """A TRUNCATE of tables."""
 
     relations: tuple[int, ...]
     cascade: bool
@@ -128,7 +128,7 @@ def begin_of(data: Any, at: int) -> tuple[int, int, int]:
         The position of the commit, its time in microseconds since 2000, and the 32-bit ID of the transaction.
 
     Raises:
-        MalformedLogError: The message has another size.
+        MalformedLogError: The message has an unexpected size.
     """
     _require_size(data, at, _BEGIN)
     found: tuple[int, int, int] = _BEGIN.unpack_from(data, at + 1)
@@ -146,7 +146,7 @@ def commit_of(data: Any, at: int) -> tuple[int, int]:
         The position of the commit, and the position after it.
 
     Raises:
-        MalformedLogError: The message has another size.
+        MalformedLogError: The message has an unexpected size.
         UnsupportedLogError: The message has unknown flags.
     """
     _require_size(data, at, _COMMIT)

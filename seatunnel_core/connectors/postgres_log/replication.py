@@ -35,7 +35,7 @@ from seatunnel_core.connectors.postgres_log.sql_connection import (
 _STATUS = struct.Struct(">cQQQqB")
 _EPOCH_S = 946_684_800
 _CLOSE_S = 2.0
-"""Maximum time to wait for an orderly end of the stream, in seconds."""
+"""Maximum time to wait for the stream to end gracefully, in seconds."""
 
 _MOST_MESSAGES, _MOST_BYTES = 8_192, 4 << 20
 """Maximum number of messages to receive at once, and their maximum total size in bytes."""
@@ -101,7 +101,7 @@ class ReplicationConnection:
 
     @property
     def pid(self) -> int:
-        """ID of the server process of the connection."""
+        """Process ID of the connection on the server."""
         return self._pg.backend_pid
 
     # -- commands -------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class ReplicationConnection:
             raise LogConnectionError(self._safe(str(error))) from None
 
     def response(self, wait_s: float) -> list[tuple[str | None, ...]] | None:
-        """Return the rows of the command that was sent; ``None`` if it does not end within ``wait_s`` seconds.
+        """Return the rows of the command that was sent; ``None`` if the command does not end within ``wait_s`` seconds.
 
         Raises:
             LogError: The server rejects the command, or the connection is lost.
@@ -209,7 +209,7 @@ class ReplicationConnection:
     # -- the stream -----------------------------------------------------------------------------------------------
 
     def receive(self, wait_s: float) -> list[bytes]:
-        """Return undecoded messages of the stream; an empty list after ``wait_s`` seconds without a message.
+        """Return undecoded messages of the stream; an empty list if none arrives within ``wait_s`` seconds.
 
         Raises:
             PublicationError: The server omits changes because a publication does not exist.
@@ -275,7 +275,7 @@ class ReplicationConnection:
             raise LogConnectionError(self._safe(str(error))) from None
 
     def close(self) -> None:
-        """End the stream in an orderly way, which releases the slot immediately, and close the connection."""
+        """End the stream gracefully, which releases the slot immediately, and close the connection."""
         if self._pg.status == pq.ConnStatus.OK and self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
             with suppress(psycopg.Error):  # The server has already closed it.
                 self._end_stream(time.monotonic() + _CLOSE_S)
@@ -301,7 +301,7 @@ class ReplicationConnection:
     # -- errors ---------------------------------------------------------------------------------------------------
 
     def _error(self, result: Any) -> SourceError:
-        """Return the error in a result."""
+        """Return the error that a result reports."""
         fields = pq.DiagnosticField
         state = (result.error_field(fields.SQLSTATE) or b"").decode() if result is not None else ""
         raw = result.error_message if result is not None else self._pg.error_message

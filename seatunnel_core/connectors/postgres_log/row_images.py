@@ -71,10 +71,10 @@ class Values:
     begins: Numbers
     sizes: Numbers
     valid: Flags
-    """False for null and absent values."""
+    """Mask that is False for null and absent values."""
 
     arrived: Flags
-    """False for values that the log does not contain."""
+    """Mask that is False for values that the log does not contain."""
 
 
 @frozen(eq=False)
@@ -82,7 +82,7 @@ class RowImages:
     """Row images of a relation, in log order."""
 
     messages: Numbers
-    """Index of the message of each image."""
+    """Index of each image's message."""
 
     kinds: npt.NDArray[np.int8]
     columns: tuple[Values, ...]

@@ -18,7 +18,7 @@ SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, ''
    AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
  ORDER BY pg_catalog.age(l.transactionid) DESC
 """
-"""Query for open transactions by their locks: each transaction with an ID locks this ID, which all users can see."""
+"""Query that finds open transactions by their locks: a transaction with an ID locks this ID, visibly to all users."""
 
 _SHOWN = 3
 _DENIED = "42501"
@@ -55,7 +55,7 @@ def session(connection: Any, pid: int) -> Session:
 
 
 def sessions_with_transactions(connection: Any) -> list[Session]:
-    """Return the other sessions that have open transactions with an ID, sorted by age of the transaction."""
+    """Return the other sessions whose open transactions have an ID, sorted by transaction age."""
     return list(dict.fromkeys(Session(*row) for row in run(connection, _OPEN)))
 
 
@@ -67,7 +67,7 @@ def listed(sessions: list[Session]) -> str:
 
 
 def terminate(connection: Any, pid: int) -> bool:
-    """Request the end of a session if it still exists. Return False if the user lacks the privilege."""
+    """Request termination of a session, if it still exists. Return False if the user lacks the privilege."""
     try:
         run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
     except LogServerError as error:

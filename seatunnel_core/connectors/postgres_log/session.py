@@ -1,4 +1,4 @@
-"""Session settings with which the server formats values in snapshots exactly as in the log."""
+"""Session settings that make the server format values in snapshots exactly as in the log."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _SETTINGS = {
 
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-"""TCP keepalives with which each side detects a failure of the other machine within a minute."""
+"""TCP keepalives that let each side detect a failure of the other machine within a minute."""
 
 _UNSENT_MS = 60_000
 """Maximum time without acknowledgement of sent data, in milliseconds. Keepalives do not cover this case."""
@@ -48,7 +48,7 @@ _NAME_LENGTH = 63
 
 
 def session_name(job_id: str) -> str:
-    """Return the ``application_name`` of the sessions in which a job uses its slot. It is unique for each job."""
+    """Return the ``application_name`` of the sessions in which a job uses its slot. It is unique to the job."""
     name = f"{SESSIONS} {job_id}"
     if len(name) <= _NAME_LENGTH and name.isascii():
         return name

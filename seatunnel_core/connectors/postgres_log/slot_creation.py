@@ -34,7 +34,7 @@ class SlotCreation:
         return cls(name, log)
 
     def result(self, wait_s: float) -> CreatedSlot | None:
-        """Return the slot; ``None`` if it is not created within ``wait_s`` seconds.
+        """Return the slot; ``None`` if it has not been created within ``wait_s`` seconds.
 
         Raises:
             LogError: The server rejects the command, or the connection is lost.

@@ -1,4 +1,4 @@
-"""Lock of a job on its replication slot. Two jobs that share a slot would discard each other's changes.
+"""Lock that a job holds on its replication slot. Two jobs that share a slot would discard each other's changes.
 
 A job reads its slot in ranges and releases it between them. The lock is an advisory lock of the database, which the
 server releases when the connection of the job ends.

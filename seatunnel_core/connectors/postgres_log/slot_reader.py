@@ -24,9 +24,9 @@ _PATIENCE_S = 0.02
 
 
 class SlotReader:
-    """Reads a slot from a position. It keeps its connections between ranges, and is not thread-safe.
+    """Reader of a slot from a given position. It keeps its connections between ranges. Not thread-safe.
 
-    The server discards no data of the slot until ``confirm`` is called.
+    The server does not discard data of the slot until ``confirm`` is called.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class SlotReader:
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
             takes_over: True to terminate a session with the same ``application_name`` that reads the slot. It belongs
                 to an earlier attempt or a failed machine.
-            selects: Returns True for the columns to read; see ``log_table.Selects``.
+            selects: Function that returns True for the columns to read; see ``log_table.Selects``.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.

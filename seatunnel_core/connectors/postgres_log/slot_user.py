@@ -27,7 +27,7 @@ class SlotUser:
     _since: float = field(default=0.0, init=False)
     _is_active: bool = field(default=False, init=False)
     _asked: set[int] = field(factory=set, init=False)
-    """Server processes that this job has requested to end."""
+    """Server processes whose termination this job has requested."""
 
     _is_denied: bool = field(default=False, init=False)
 
@@ -40,7 +40,7 @@ class SlotUser:
             self._is_active = True
 
     def end(self, connection: Any, pid: int) -> None:
-        """Request the end of a session of this job, once per process."""
+        """Request termination of a session of this job, once per server process."""
         if pid not in self._asked:
             self._asked.add(pid)
             self._is_denied |= not terminate(connection, pid)

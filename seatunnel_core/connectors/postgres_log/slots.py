@@ -48,10 +48,10 @@ class SlotState:
     database: str | None
     temporary: bool
     active_pid: int | None
-    """ID of the server process that reads the slot; ``None`` if there is none."""
+    """ID of the server process that reads the slot; ``None`` if the slot is inactive."""
 
     restart: Lsn | None
-    """Start of the log that the server retains for the slot; ``None`` if it retains none."""
+    """Start of the log that the server retains for the slot; ``None`` if it does not retain any."""
 
     confirmed: Lsn | None
     """Position before which the server silently skips committed transactions."""
@@ -115,7 +115,7 @@ class SlotState:
 
 @frozen(kw_only=True)
 class CreatedSlot:
-    """A newly created slot."""
+    """Properties of a newly created slot."""
 
     name: str
     consistent_point: Lsn
@@ -206,7 +206,7 @@ def creation_error(name: str, error: LogError) -> LogError:
 
 
 def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
-    """Advance an unused slot, and return its new position. A slot is never moved back.
+    """Advance an unused slot, and return its new position. A slot is never moved backwards.
 
     Args:
         connection: A psycopg connection in autocommit mode.

@@ -39,7 +39,7 @@ class SnapshotMark:
         """Parse a ``pg_snapshot`` string, such as ``10:20:10,14,15``.
 
         Raises:
-            ValueError: The string has another form or is inconsistent.
+            ValueError: The string has a different format or is inconsistent.
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:

@@ -82,7 +82,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client without retries, because requests that reached the server must not be executed twice."""
+    """Return a client without retries, because requests that have reached the server must not be executed twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class RowCommands:
-    """Converts the rows of a table to commands."""
+    """Converter of a table's rows to commands."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
         """Create a converter. Raise SinkError if a column is missing or the format cannot represent it."""

@@ -107,7 +107,7 @@ class RedisSource(Source):
                     yield from self._decoder.batches(some_rows, context)
 
     def _found(self, client: Any, keys: Sequence[bytes], context: ReadContext) -> Iterator[Message]:
-        """Yield a row for each value, element or field of the keys. Expired keys have no rows."""
+        """Yield a row for each value, element or field of the keys. Expired keys yield no rows."""
         requests = client.pipeline(transaction=False)
         command, *arguments = _READING[self._type]
         for key in keys:

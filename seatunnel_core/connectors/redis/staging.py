@@ -30,7 +30,7 @@ if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return {'lost', t
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
 return {'done'}
 """
-"""Script that records the epoch, unless the recorded one is below ``prepared_in`` or newer than this one."""
+"""Script that records the epoch, unless the recorded epoch is below ``prepared_in`` or newer."""
 
 STAGE = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -95,13 +95,13 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Script that removes lists and commit records of old epochs, except for the given IDs, and counts the lists.
+"""Script that removes lists and commit records of old epochs, except for the given IDs, and counts removed lists.
 
-Lists and records have separate limits, below which epochs are old.
+Lists and records have separate limits. Epochs below the limit are old.
 """
 
 MOST = 1_000
-"""Maximum number of commands in a request. The server serves no other client during a request."""
+"""Maximum number of commands in a request. The server does not serve other clients during a request."""
 
 _DONE = {"done": Published.NOW, "before": Published.BEFORE, "gone": Published.INCOMPLETE}
 
@@ -125,7 +125,7 @@ class RedisLists(StagedLists):
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
     def _run(self, script: str, *arguments: Any) -> list[str]:
-        """Run a script and return its outcome. Raise an error if the server has another epoch."""
+        """Run a script and return its outcome. Raise an error if the server has a different epoch."""
         with self.server.client(self.kind) as client:
             found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
         outcome = [part.decode(errors="backslashreplace") for part in found]

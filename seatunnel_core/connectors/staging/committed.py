@@ -1,10 +1,10 @@
 """The body of a file sink's committable, ``{"files": [[name, folder], …]}``, and its validation.
 
-Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. For a copy that
-keeps its original name, that name is a third part. A receipt of the file system, if any, is the last part.
+Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. If a copy keeps
+its original name, this name is the third element. A receipt of the file system, if any, is the last.
 
-A body is read from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore only names that
-this sink gives to files of this unit, and folders below the target, are accepted.
+The body comes from a checkpoint, and the seal of a checkpoint does not prove its origin. Therefore only names that this
+sink gives to files of this unit, and folders below the target, are accepted.
 """
 
 import re

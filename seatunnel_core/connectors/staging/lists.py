@@ -33,14 +33,14 @@ class Published(Enum):
     """All items had already been published."""
 
     INCOMPLETE = auto()
-    """Items are missing, so none was published."""
+    """Items are missing, so no items were published."""
 
 
 class StagedLists(ABC):
     """The lists of one sink of a pipeline, in the epoch of its context.
 
     The name of a list is ``<committable ID>:<attempt>``, and the ID is ``<source>-<epoch>-<unit>``. Every method may
-    raise a ``SinkError``. Methods that change something raise it if the epoch in the target is a different one.
+    raise a ``SinkError``. Methods that change state raise it if the target has a different epoch.
     """
 
     @abstractmethod
@@ -53,7 +53,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def publish(self, name: str, total: int) -> Published:
-        """Publish the unpublished items of a list of length ``total``; raise an error at a bad item."""
+        """Publish the unpublished items of a list of length ``total``; raise an error for an invalid item."""
 
     @abstractmethod
     def published(self) -> Mapping[str, int]:

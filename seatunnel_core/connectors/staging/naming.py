@@ -38,14 +38,14 @@ def moment_pattern(time_format: str) -> str:
 
 
 _ID = "A-Za-z0-9._-"
-"""Characters of job IDs. ``job`` is also the end of ``another-job``, an ID of a different job."""
+"""Characters of job IDs. ``another-job`` also ends with ``job``, but is the ID of a different job."""
 
 
 def own_beginning(expression: str, time_format: str) -> str:
     """Return a regular expression for the string that may precede a job's ID in its file names.
 
     This is an empty string, a string from the current option, or a string from an older value of the option that ends
-    with a character outside of IDs.
+    with a character that IDs do not contain.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -117,7 +117,7 @@ def _folder(name: str) -> str:
 
 
 def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """Parse the pattern of partition folders to strings and indexes of keys."""
+    """Parse the pattern of partition folders into strings and indexes of keys."""
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
     if set(expression.split("/")) & {".", ".."}:

@@ -25,7 +25,7 @@ class NamePattern:
 
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
-    """Remove the files that ``retraction`` selects, durably, and return their number."""
+    """Durably remove the files that ``retraction`` selects, and return their number."""
     with target.errors("cannot be rolled back", target.root):
         found = _found(target, [pattern])
         return sum(_retract_in(target, folder, files, retraction) for folder, files in found)

@@ -1,7 +1,7 @@
 """Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
 
-A variable may have a default for tables without a value, ``${schema_name:public}``; otherwise it is empty. Values are
-escaped, so that a path cannot leave the target folder or contain a hidden folder or file.
+A variable may have a default for tables without a value, as in ``${schema_name:public}``; otherwise it is empty. Values
+are escaped, so that a path cannot leave the target folder or contain a hidden folder or file.
 """
 
 import re
@@ -44,7 +44,7 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
-    """Replace the table variables in an expression by their values, formatted by ``written``; keep other variables."""
+    """Replace the table variables in an expression with values formatted by ``written``; keep other variables."""
     if "${" not in expression:
         return expression
 

@@ -104,7 +104,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def _require_same(self, prepared_in: int, but: int = 0) -> None:
-        """Raise ``SinkError`` unless this job prepared the target in this epoch or later; ignore the epoch ``but``."""
+        """Raise ``SinkError`` unless this job prepared the target in ``prepared_in`` or later, except in ``but``."""
         if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
             return
         later = (epoch for epoch in self._epochs() if epoch > prepared_in and epoch != but)

@@ -71,7 +71,7 @@ class AbsentValues:
 
     who: str
     named: str
-    """Pipeline and sink, and the target, for messages."""
+    """Pipeline and sink (``who``) and the name of the target, for messages."""
 
     table: str
     """Quoted name of the target."""
@@ -101,7 +101,7 @@ class AbsentValues:
         return f"OVER (PARTITION BY {', '.join(self._keys)}{more} ORDER BY {self._engine[1]}{order})"
 
     def _numbered(self, condition: str, more: str = "") -> str:
-        """Return a SELECT of the staged rows, each with its predecessor, which updates that change the key need."""
+        """Return a SELECT of the staged rows, each with the kind and key of the preceding row."""
         kind, number, absent = self._engine
         before = f"OVER (ORDER BY {number})"
         old = ", ".join(f"lag({key}) {before} AS seatunnel_from_{at}" for at, key in enumerate(self._keys))
@@ -131,7 +131,7 @@ class AbsentValues:
     def slices(self) -> Iterator[str]:
         """Yield FROM items that together contain all staged rows in order; absent values are filled in.
 
-        The caller moves the rows of each slice before it requests the next. There is one slice, unless an update
+        The caller moves the rows of each slice before it requests the next slice. There is one slice, unless an update
         changes the key of a row that the same unit has written.
 
         Raises:
@@ -163,7 +163,7 @@ class AbsentValues:
         return {place: self.columns[place] for place, digit in enumerate(found) if digit == "1"}
 
     def _find_bounds(self) -> None:
-        """Collect the rows that depend on a row with another key that the same unit has written before."""
+        """Collect the rows that depend on an earlier row of the same unit with a different key."""
         kind, number, absent = self._engine
         written = f", max(CASE WHEN {kind} IN (0, 2) THEN {number} END) {self._by_key()} AS seatunnel_written"
         rows = f"({self._numbered('1 = 1', written)}) AS seatunnel_numbered"

@@ -1,4 +1,4 @@
-"""Schema evolution of target tables: add missing columns, and widen types.
+"""Schema evolution of target tables: addition of missing columns, and widening of types.
 
 Each change is one statement, which runs before this process moves its first row. Staged rows list their columns, so
 rows that an earlier process staged can also be moved to the changed table.
@@ -134,7 +134,7 @@ class Growth:
         name: str,
         keys: Sequence[str],
     ) -> tuple[Any, Change]:
-        """Return a new column that the table lacks, and the change that adds it."""
+        """Return a column that the table lacks, and the change that adds it."""
         named = self.database.table_name(path)
         if name in keys:
             raise SinkError(

@@ -21,7 +21,7 @@ class TableColumn:
     """Declared type in the database's notation: ``numeric(15,2)``."""
 
     arrow: pa.DataType | None = None
-    """Type of the values in rows; ``None`` if rows do not support it, or it follows from ``declared``."""
+    """Arrow type of the values; ``None`` if rows do not support it, or if it follows from ``declared``."""
 
     nullable: bool = True
     filled: bool = False
@@ -41,19 +41,19 @@ class TableDatabase(ABC):
     """Class of the columns that ``table_columns`` returns."""
 
     ignores_case: ClassVar[bool] = True
-    """True if column names that differ only in case are equal."""
+    """True if column names are case-insensitive."""
 
     ddl_commits: ClassVar[bool] = False
     """True if a statement that creates or drops a table ends the transaction."""
 
     exact_texts: ClassVar[Sequence[str]] = ()
-    """Statements that a transaction needs so that ``row_image`` is exact."""
+    """Statements to run in a transaction before ``row_image``, so that it is exact."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
         """Yield a connection in a transaction that is rolled back unless the caller commits it.
 
-        Transactions that write the same rows must exclude each other.
+        Transactions that write the same rows must be mutually exclusive.
         """
 
     def cursor(self, connection: Any) -> Any:
@@ -96,7 +96,7 @@ class TableDatabase(ABC):
         return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
 
     def now(self) -> str:
-        """Return the literal of the current time, which all versions in one commit share."""
+        """Return a literal for the current time. All versions in one commit share it."""
         return self.moment(datetime.now(UTC))
 
     def table_name(self, path: TablePath) -> str:
@@ -108,7 +108,7 @@ class TableDatabase(ABC):
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes rows for which the subquery ``rows`` has a row that meets ``same``."""
+        """Return the statement that deletes rows for which the subquery ``rows`` has a row that satisfies ``same``."""
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
     def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
@@ -123,7 +123,7 @@ class TableDatabase(ABC):
         return f"DROP TABLE {table}"
 
     def update_from(self, table: str, other: str, same: str, column: str, value: str) -> str:
-        """Return the statement that copies ``value`` from the row of ``other`` that meets ``same``, if any."""
+        """Return the statement that copies ``value`` from the row of ``other`` that satisfies ``same``, if any."""
         return f"UPDATE {table} SET {column} = {other}.{value} FROM {other} WHERE {same}"
 
     def same_or_null(self, one: str, other: str) -> str:
@@ -135,7 +135,7 @@ class TableDatabase(ABC):
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
-        """Return an expression that is equal for two rows only if all their values are, null and -0.0 included.
+        """Return an expression that is equal for two rows only if all their values are equal, including null and -0.0.
 
         Args:
             columns: The columns to compare.
@@ -144,7 +144,7 @@ class TableDatabase(ABC):
         raise NotImplementedError(f"{self.name} does not compare whole rows")
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
-        """Return the FROM and WHERE clauses for rows with a ``value`` that is in the column ``name`` of a SELECT."""
+        """Return the FROM and WHERE clauses for rows whose ``value`` occurs in the column ``name`` of a SELECT."""
         return f"FROM {table} WHERE {value} IN (SELECT {name} FROM ({select}) AS seatunnel_some)"
 
     def delete_matching(self, table: str) -> str:
@@ -191,7 +191,7 @@ class TableDatabase(ABC):
         """Set the lock timeout of this transaction."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
-        """Lock a table until the transaction ends: against writers and, unless ``reads``, against readers."""
+        """Lock a table until the transaction ends: against writers and, unless ``reads`` is true, against readers."""
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:

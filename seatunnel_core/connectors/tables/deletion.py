@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
-    """Raise ``SinkError`` if the target lacks a column of the rows. Both must be in the form for comparison."""
+    """Raise ``SinkError`` if the target lacks a column of the rows. Names must be normalized for comparison."""
     for name in names:
         if name not in columns:
             meant = nearest(name, list(columns))

@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 def named_errors(
     who: str, what: str, kind: Callable[[str], SinkError], failed: Callable[[Exception], SinkError]
 ) -> Iterator[None]:
-    """Convert errors to errors that contain the pipeline and the sink, ``who``.
+    """Re-raise errors with the pipeline and the sink (``who``) in the message.
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.

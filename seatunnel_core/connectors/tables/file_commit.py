@@ -37,13 +37,13 @@ class FileCommit:
     publishing: "FilePublishing"
     connection: Any
     at: str
-    """SQL literal of the time of the commit."""
+    """SQL literal of the commit time."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
     """FROM items for the rows of staged files, keyed by file paths."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
-        """Move the rows of files. Children of merged rows are deleted first, and added last."""
+        """Move the rows of files. Child rows of merged rows are deleted first and added last."""
         history = self.publishing.mode.history
         families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
         for path, of_path in families.items():

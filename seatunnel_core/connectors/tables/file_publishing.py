@@ -6,8 +6,8 @@ The database itself holds the records of the engine until the job has ended::
     commits (pipeline, committable, epoch)
     replacing (pipeline, rows, target)         tables that collect the rows, or keys, for a target
 
-Each transaction first compares the epoch, while the database excludes other writers. A replaced engine therefore
-changes nothing.
+Each transaction first compares the epoch, while the database excludes other writers. An engine that was replaced
+therefore cannot change anything.
 """
 
 import hashlib
@@ -250,7 +250,7 @@ class FilePublishing:
 
 @frozen(kw_only=True)
 class FileReplacement(Replacement):
-    """Collecting tables in the engine's schema."""
+    """Replacement with collecting tables in the engine's schema."""
 
     database: SqlDatabase
 

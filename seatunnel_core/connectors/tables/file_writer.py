@@ -40,7 +40,7 @@ class _Open:
 
 
 class TableFileWriter(SinkWriter):
-    """Writer that writes one file for each table in the unit."""
+    """Writer of one file per table of the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
         """Create a writer; several tables of the rows may have the same target."""
@@ -51,7 +51,7 @@ class TableFileWriter(SinkWriter):
         self._style = style_of(Options(_STYLE, of_files.SINK_OPTIONS))
         self._open: dict[tuple[Any, ...], _Open] = {}
         self._in_update: dict[str, bool] = {}
-        """True for tables in which the last row is one before an update."""
+        """True for tables whose last row is the old row of an update."""
 
         self._bytes = 0
         staging.require(context.epoch)

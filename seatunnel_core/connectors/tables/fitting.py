@@ -40,7 +40,7 @@ class Fitting:
     def cast(
         self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled
     ) -> pa.Array:
-        """Cast values with ``convert``; raise ``RowError`` for a value for which this raises ``pa.ArrowException``."""
+        """Cast values with ``convert``; raise ``RowError`` for a value that cannot be cast (``pa.ArrowException``)."""
         if values.type == kind:
             return values
         try:

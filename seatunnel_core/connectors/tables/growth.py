@@ -1,4 +1,4 @@
-"""Schema growth: existing tables get columns that rows add, and types that fit the values of rows."""
+"""Schema growth: existing tables get the columns that rows add, and types that fit the values of rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ class TargetContract:
 
     @classmethod
     def of(cls, written: Any) -> "TargetContract":
-        """Parse the contract, one word for both rules or a block; raise ``ValueError`` if it is invalid."""
+        """Parse a contract: one word for both rules, or a block; raise ``ValueError`` if it is invalid."""
         return contract_of(cls, written, (EVOLVE, FREEZE))
 
 
@@ -73,9 +73,10 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 
 
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return a type for the values of both types: ``held`` itself if possible; ``None`` if there is none.
+    """Return a type that fits the values of both types, if possible ``held``; ``None`` if there is none.
 
-    For a 64-bit integer and a floating-point type it is ``double``; the caller must reject integers that would change.
+    For a 64-bit integer and a floating-point type, the result is ``double``; the caller must reject integers that would
+    change.
     """
     if held == come or of.is_null(come):
         return held

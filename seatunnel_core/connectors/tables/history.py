@@ -39,7 +39,7 @@ def require_history(
 ) -> None:
     """Raise ``SinkError`` if a table cannot keep history; the message contains the column.
 
-    It may lack a history column, require a column that new versions lack, or have a unique index on the key.
+    The table may lack a history column, require a column that new versions lack, or have a unique index on the key.
     ``written`` are the columns that the rows have; ``unique`` are the columns of each unique index.
     """
     named = database.table_name(path)
@@ -71,7 +71,7 @@ def require_history(
 
 
 def _require_current(database: TableDatabase, connection: Any, path: TablePath, flag: str) -> None:
-    """Raise ``SinkError`` if it is unknown whether a row of the table is the current version."""
+    """Raise ``SinkError`` if the table has rows for which it is unknown whether they are current versions."""
     if database.ask(
         connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(flag)} IS NULL LIMIT 1"
     ):
@@ -113,7 +113,7 @@ class Versions:
     """History columns: valid from, valid until, and is current."""
 
     at: str
-    """SQL literal of the time of the commit, shared by all its statements."""
+    """SQL literal of the commit time, shared by all statements of the commit."""
 
     def statements(self) -> Iterator[str]:
         """Yield the statements in execution order."""

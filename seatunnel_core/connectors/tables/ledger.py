@@ -46,7 +46,7 @@ class CommitLedger:
 
     pipelines: str
     commits: str
-    """Quoted names of the two tables."""
+    """Quoted names of the tables ``pipelines`` and ``commits``."""
 
     @property
     def key(self) -> str:

@@ -57,7 +57,7 @@ def missing_table(named: str, mode: str) -> str:
 
 
 def not_empty(named: str) -> str:
-    """Return the message for a table with rows that must be empty."""
+    """Return the message for a table that must be empty but has rows."""
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the table, choose another "
         "table, or set APPEND_DATA"

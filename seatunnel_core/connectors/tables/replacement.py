@@ -1,7 +1,7 @@
 """Replacement of the rows of tables, or deletion of rows whose keys did not occur, at the end of a run.
 
-Until then, rows or keys are collected in separate tables. A table of records maps each of these to its target. The
-transaction that changes the targets deletes the records, so a retry does nothing.
+Until then, rows or keys are collected in separate tables. A table of records maps each separate table to its target.
+The transaction that changes the targets also deletes the records, so a retry does nothing.
 """
 
 import json
@@ -104,7 +104,7 @@ class Replacement(ABC):
         """Replace the rows of all targets, or delete rows whose keys were not collected; return the tables to drop.
 
         Raises:
-            SinkError: All rows of a target would be deleted because of their keys.
+            SinkError: All rows of a target would be deleted, because none of their keys was collected.
         """
         paths = self._targets(connection)
         for path in paths:

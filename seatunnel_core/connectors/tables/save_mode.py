@@ -11,7 +11,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 def empty_table(database: TableDatabase, connection: Any, path: TablePath, options: Options) -> bool:
-    """Apply the mode to an existing table; return True if it still exists. Raise ``SinkError`` for forbidden rows."""
+    """Apply the mode to an existing table; return True if it still exists. Raise ``SinkError`` if it forbids rows."""
     data, table = options[DATA_SAVE_MODE.key], database.quoted(*path)
     if data == "ERROR_WHEN_DATA_EXISTS" and has_rows(database, connection, path):
         raise SinkError(not_empty(database.table_name(path)))

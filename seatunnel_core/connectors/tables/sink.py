@@ -17,7 +17,7 @@ from seatunnel_core.connectors.write_mode import WriteMode
 
 
 class DriverState:
-    """State that exists only in the driver's process and is shared by its threads."""
+    """State that exists only in the driver process and is shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -51,7 +51,7 @@ class TableSink(AddingSink, SupportsSaveMode):
 
     @property
     def driver(self) -> DriverState:
-        """State of the driver's process."""
+        """State of the driver process."""
         assert self._driver is not None, "internal error: a task used state of the driver"
         return self._driver
 

@@ -91,7 +91,7 @@ def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequenc
 
 
 def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return a SELECT that finds a key that occurs in several of the files."""
+    """Return a SELECT that finds a key that occurs in more than one file."""
     key = _listed(database, parts[0].key)
     return f"SELECT {key} FROM {source} GROUP BY {key} HAVING count(DISTINCT {FILE}) > 1 LIMIT 1"
 

@@ -184,7 +184,7 @@ def repeated_key(
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
-    """Return True if a cast between two stored types preserves or rejects each value."""
+    """Return True if a cast between two stored types either preserves or rejects each value."""
     if have == want:
         return True
     exact = of.is_integer(have) or of.is_decimal(have)

@@ -158,7 +158,7 @@ class WholeRows:
         )
 
     def _ranked(self) -> str:
-        """Return a SELECT with the net change of equal rows, and each row's number among those with the same change."""
+        """Return a SELECT with the net change of equal rows, numbering equal rows with the same change."""
         return (
             f"SELECT {self._names()}, {KIND}, sum(seatunnel_change) OVER (PARTITION BY {_IMAGE}) AS seatunnel_net, "
             f"row_number() OVER (PARTITION BY {_IMAGE}, seatunnel_change ORDER BY {NUMBER}) AS seatunnel_copy "
@@ -166,7 +166,7 @@ class WholeRows:
         )
 
     def _copy(self) -> str:
-        """Return the statement that adds all rows of the table that equal an updated or deleted row."""
+        """Return the statement that adds the table's rows that equal an updated or deleted row to the staged rows."""
         image = self.database.row_image(self.columns, self.staged)
         select = f"SELECT DISTINCT {image} AS {_IMAGE} FROM {self.staged} WHERE {KIND} IN (1, 3)"
         found = self._matching(select)
@@ -174,7 +174,7 @@ class WholeRows:
         return f"{self.database.insert(self.staged, names)} SELECT {self._names(self.table)}, {_FOUND}, -1 {found}"
 
     def _unmatched(self) -> str:
-        """Return a query for the first updated or deleted row for which no equal row is left."""
+        """Return a query for the first updated or deleted row that has no equal row left to match."""
         counts = (
             f"SELECT {self._names()}, {NUMBER}, sum(seatunnel_change) OVER (PARTITION BY {_IMAGE} ORDER BY {NUMBER} "
             f"ROWS UNBOUNDED PRECEDING) + sum(CASE WHEN {KIND} = {_FOUND} THEN 1 ELSE 0 END) OVER (PARTITION BY "
@@ -192,7 +192,7 @@ class WholeRows:
         return f"{self.database.delete_matching(self.table)} {self._matching(select)}"
 
     def _insert(self) -> str:
-        """Return the statement that inserts new rows, and the copies that remain of the rows deleted by ``_delete``."""
+        """Return the statement that inserts new rows, and the remaining copies of rows that ``_delete`` deletes."""
         remains = f"{KIND} = {_FOUND} AND seatunnel_net < 0 AND seatunnel_copy > -seatunnel_net"
         added = f"{KIND} IN (0, 2) AND seatunnel_copy <= seatunnel_net"
         names = self._names()

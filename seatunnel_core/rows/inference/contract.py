@@ -1,4 +1,4 @@
-"""Schema contract: handling of rows that do not match the tables, columns and types, in dlt's terms."""
+"""Schema contract: handling of rows that do not match the tables, columns and types, in dlt's terminology."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -38,8 +38,8 @@ class Fitting:
     ) -> None:
         """Create a converter for the columns of a schema.
 
-        ``sample`` describes the rows used for inference, for messages. ``known`` contains columns that are not read. If
-        ``child_tables``, the contract's ``tables`` applies to unknown lists.
+        ``sample`` is used in messages to describe the rows used for inference. ``known`` contains columns that are not
+        read. If ``child_tables``, the contract's ``tables`` applies to unknown lists.
         """
         self._contract = contract
         self._child_tables = child_tables

@@ -20,7 +20,10 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects in lines. Lines that certainly contain one object each are parsed together, twice as fast."""
+    """Return the objects in lines.
+
+    Lines that certainly contain one object each are parsed together, which is twice as fast.
+    """
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

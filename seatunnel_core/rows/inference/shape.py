@@ -27,7 +27,7 @@ class Shape:
         """Set of kinds from ``rows.inference.kinds``, as returned by ``united``."""
 
         self.fields: dict[str, tuple[int, Shape]] = {}
-        """For objects, the smallest position and the shape of each field, by name."""
+        """For objects, the smallest position and the shape of each field, keyed by field name."""
 
         self.element: Shape | None = None
         """For lists, the shape of all elements; ``None`` if all lists were empty."""

@@ -13,7 +13,10 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 
 
 def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots: Slots) -> dict[str, str]:
-    """Return the counts of the cluster as strings. ``workers`` and ``slots`` include only what the request selects."""
+    """Return the overview of the cluster, with all counts as strings.
+
+    ``workers`` and ``slots`` include only what the request selects.
+    """
     pending = sum(1 for job in jobs if job.state in (JobState.PENDING, JobState.SCHEDULED))
     return {
         "projectVersion": project_version(),
@@ -115,7 +118,7 @@ def ended_details(job: EndedJob) -> Mapping[str, Any]:
 
 
 def attempts(job: JobRecord | EndedJob) -> list[dict[str, Any]]:
-    """Return the last attempts of a job, the oldest first. The last one may still be running."""
+    """Return the last attempts of a job, oldest first. The last one may still be running."""
     found = [_attempt(each.attempt, each.host, each.started_at, each.ended_at, each.cause) for each in job.past]
     if isinstance(job, JobRecord) and job.host:
         found.append(_attempt(job.attempt, job.host, job.placed_at, None, ""))

@@ -15,7 +15,7 @@ MOST_HISTORY = 32
 def merged(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Return the distinct checkpoints by pipeline number, the newest first."""
+    """Return the distinct checkpoints, keyed by pipeline number, newest first."""
     found: dict[int, dict[tuple[int, int], dict[str, Any]]] = {}
     for pipeline in stored:
         own = found.setdefault(pipeline["pipeline"], {})
@@ -142,7 +142,7 @@ def history(
     status: str,
     limit: int,
 ) -> list[dict[str, Any]]:
-    """Return the checkpoints of a job, the newest first. ``pipeline = 0`` and an empty ``status`` select all."""
+    """Return the checkpoints of a job, newest first. ``pipeline = 0`` and an empty ``status`` select all."""
     found: list[dict[str, Any]] = [
         {"pipelineId": number, "checkpoint": each}
         for number, checkpoints in merged(stored, shown, recent).items()

@@ -56,7 +56,7 @@ class ClusterLogs:
             return None
 
     async def where(self, name: str) -> str:
-        """Return the node that wrote last to a file with this name."""
+        """Return the node that last wrote to a file with this name."""
         found = await self.files()
         times = {node: each.written_at for node, files in found.items() for each in files or () if each.name == name}
         if not times:

@@ -85,7 +85,7 @@ class Dispatcher:
         """View on which the last decision was based; ``None`` while this node is not the leader."""
 
         self.reasons: Mapping[str, str] = {}
-        """Reason for waiting of each job that has no worker process."""
+        """Reason why each job without a worker process is waiting."""
 
     def wake(self) -> None:
         """Start the next scheduling round now instead of after the pause."""

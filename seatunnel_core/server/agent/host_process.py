@@ -58,7 +58,7 @@ class HostProcess:
     """Highest term known to the process when it was adopted."""
 
     on_end: Callable[[str], object] = field(default=lambda _boot: None, init=False)
-    """Callback that receives the boot ID of a process that ended by itself or was killed as faulty."""
+    """Callback that receives the boot ID of a process that exited by itself or was killed because it was faulty."""
 
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _path: Path | None = field(default=None, init=False)
@@ -251,9 +251,10 @@ def _kill_with_group(pid: int) -> None:
 
 
 def _is_host(pid: int) -> bool:
-    """Return True if the process ID belongs to a worker process and was not reused by another program.
+    """Return True if the process ID belongs to a worker process and has not been reused by another program.
 
-    If this cannot be determined, for example without free file descriptors, return True for any existing process.
+    If this cannot be determined, for example because no file descriptors are free, return True for any existing
+    process.
     """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:

@@ -28,7 +28,10 @@ class HostSpark:
         self._master = master
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Prepare for worker processes. ``goes_on`` is True if a worker process of an earlier agent still runs."""
+        """Prepare for worker processes.
+
+        ``goes_on`` is True if a worker process of an earlier agent is still running.
+        """
 
     def supervise(self) -> bool:
         """Keep child processes running. Return False if existing worker processes cannot continue with them."""
@@ -39,11 +42,11 @@ class HostSpark:
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return the reason to replace a worker process, or an empty string. May block for some seconds."""
+        """Return the reason for replacing a worker process, or an empty string. May block for several seconds."""
         return ""
 
     def url(self) -> str:
-        """Return the Spark master with which Spark workers register; empty if there is none."""
+        """Return the URL of the Spark master with which Spark workers register; empty if there is none."""
         return ""
 
     def end(self) -> None:
@@ -92,7 +95,7 @@ class OwnMaster(HostSpark):
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return the reason to replace a worker process that has had no executor for ``bare_s``, or an empty string."""
+    """Return the reason for replacing a worker process that has had no executor for ``bare_s``, or an empty string."""
     if state is None or not state.workers:
         return ""
     if application not in state.applications:

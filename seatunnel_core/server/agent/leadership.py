@@ -1,6 +1,6 @@
 """Leadership: executes the commands of the election and holds the cluster state while this node leads.
 
-Calls of the store block, so they run in threads: one for reads and heartbeats, one for claims and changes.
+Calls to the store block, so they run in threads: one for reads and heartbeats, one for claims and changes.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class Leadership:
         self._on_lead = on_lead
         self._lease: Lease | None = None
         self._members: dict[str, float] = {}
-        """Time of the last contact of each standby, by address."""
+        """Time of the last contact with each standby, by address."""
 
         self._working: set[str] = set()
         """Masters that are also workers."""
@@ -319,7 +319,10 @@ class Leadership:
             self._changing.submit(lease.release)
 
     async def _knock(self) -> None:
-        """Keep a connection to the leader. If it breaks and reconnecting is refused, the leader's process has ended."""
+        """Keep a connection to the leader open.
+
+        If it breaks and reconnecting is refused, the leader's process has ended.
+        """
         while True:
             await asyncio.sleep(KNOCK_S)
             leader = self.leader()

@@ -45,7 +45,7 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """Offset after the last byte."""
+        """Offset of the byte after the last one."""
         return self.offset + len(self.content)
 
     def to_bytes(self) -> bytes:
@@ -61,12 +61,12 @@ class Piece:
 
 
 def is_log_name(name: str) -> bool:
-    """Return True if a file of this name is a log of a node."""
+    """Return True if a file with this name is a log file of a node."""
     return _NAME.fullmatch(name) is not None
 
 
 def require_log_name(name: str) -> str:
-    """Return a valid name of a log; raise ``RequestError`` for any other name."""
+    """Return the name if it is a valid log file name; otherwise raise ``RequestError``."""
     if not is_log_name(name):
         raise RequestError(f"no such log: {name[:200]!a}", status=404)
     return name
@@ -79,7 +79,7 @@ def is_of_job(name: str, job_id: str) -> bool:
 
 
 def log_files(folder: Path) -> list[LogFile]:
-    """Return the log files of a node by name, ignoring other files in the folder. Blocks."""
+    """Return the log files of a node, sorted by name, and ignore other files in the folder. Blocks."""
     return sorted(_found(folder), key=lambda each: each.name)
 
 

@@ -21,12 +21,12 @@ class ClockDifference:
 
     def __init__(self) -> None:
         self.ms = 0
-        """Number of milliseconds by which this node's clock is ahead; 0 if unknown, and on the leader."""
+        """Number of milliseconds by which this node's clock is ahead of the leader's; 0 on the leader or if unknown."""
 
         self._warned = False
 
     def note(self, leader: str, theirs: float, sent: float, received: float) -> None:
-        """Update the difference from the leader's clock and the local clock before and after the request."""
+        """Update the difference from the leader's time and the local times before and after the request."""
         self.ms = round(((sent + received) / 2 - theirs) * 1000)
         unsure_ms = (received - sent) * 500
         is_off = abs(self.ms) - unsure_ms > WARN_MS
@@ -43,7 +43,7 @@ class ClockDifference:
 
 @frozen(kw_only=True)
 class _Times:
-    """CPU times since the start, in clock ticks, and the time of reading them."""
+    """CPU times since the start, in clock ticks, and the time at which they were read."""
 
     busy: int
     all: int
@@ -93,7 +93,7 @@ class Machine:
         return {"node.memory.used": _size(used), "node.processes": str(len(found))}
 
     def _fields(self, name: str) -> dict[str, int]:
-        """Return the numbers in a file of lines like ``VmRSS:  123 kB``, in the file's units."""
+        """Return the numbers in a file with lines such as ``VmRSS: 123 kB``, in the units of the file."""
         found: dict[str, int] = {}
         for line in self._read(name).splitlines():
             key, _, value = line.partition(":")

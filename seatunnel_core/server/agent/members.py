@@ -1,7 +1,7 @@
-"""Reports of the members on their worker processes, and delivery of the leader's orders to the members.
+"""Reports from the members about their worker processes, and delivery of the leader's orders to the members.
 
-Members are polled independently. A report may be older than orders that were just sent, so decisions about them wait
-for the next poll.
+Members are polled independently. A report may be older than orders that were just sent, so decisions that depend on
+these orders wait for the next poll.
 """
 
 import asyncio
@@ -23,7 +23,10 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during a leader's term. A member without a report for ``timeout_s`` is lost. Changes call ``on_news``."""
+    """Members during a leader's term. A member without a report for ``timeout_s`` is lost.
+
+    ``on_news`` is called after each change.
+    """
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]

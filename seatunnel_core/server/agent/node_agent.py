@@ -50,7 +50,7 @@ class NodeAgent:
 
     @property
     def state(self) -> ClusterState | None:
-        """The cluster's state if this node leads, otherwise ``None``."""
+        """State of the cluster if this node leads, otherwise ``None``."""
         return None
 
     def require_state(self) -> ClusterState:

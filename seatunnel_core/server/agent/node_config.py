@@ -55,7 +55,7 @@ class NodeConfig:
     engine_file: Path | None
     hazelcast_file: Path | None
     host: str
-    """Host name or address by which other members reach this node."""
+    """Host name or address at which other members reach this node."""
 
     port: int
     """First port to try."""
@@ -64,7 +64,7 @@ class NodeConfig:
     """Number of ports to try; more than one with ``auto-increment``."""
 
     public_port: int | None = None
-    """Port by which other members reach this node, if it differs from the port on which it listens."""
+    """Port at which other members reach this node, if it differs from the port on which it listens."""
 
     members: tuple[str, ...]
     """Possible addresses of other members, as ``host:port``; may include this node."""
@@ -73,14 +73,15 @@ class NodeConfig:
     """ZooKeeper servers for the registration of members; ``None`` if ZooKeeper is not used."""
 
     metadata_url: str | None = field(default=None, repr=False)
-    """Database of the state, in Kylin's format; ``None`` if there is none. May contain a password."""
+    """URL of the database for the cluster state, in Kylin's format; ``None`` if there is none. May contain a
+    password."""
 
     alone: bool = False
     """True if no other node of the cluster can lead. The node does not start if there is another one."""
 
     secret: Secret | None = field(repr=False)
     old_secret: Secret | None = field(default=None, repr=False)
-    """Previous secret, to decrypt records of the state that are still encrypted with it."""
+    """Previous secret, used to decrypt records of the state that are still encrypted with it."""
 
     http: HttpConfig = field(factory=HttpConfig)
     """Configuration of REST v2."""
@@ -269,7 +270,7 @@ def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> Clus
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:
-    """Return the host by which others reach the node. Reject it if Spark or other nodes could not use it."""
+    """Return the host at which other nodes reach this node. Reject it if Spark or other nodes could not use it."""
     host = own_host(
         files.cluster,
         members,

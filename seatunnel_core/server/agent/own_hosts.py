@@ -42,13 +42,13 @@ Value = TypeVar("Value")
 
 @define(eq=False)
 class _Watched:
-    """A worker process with its last status, and with the thread that queries it."""
+    """A worker process, its last status and the thread that queries it."""
 
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
     status: HostStatus | None = None
     doubt: str = ""
-    """Reason to replace the process; empty while it is healthy."""
+    """Reason for replacing the process; empty while it is healthy."""
 
     restarts: Restarts = field(factory=Restarts)
 
@@ -168,7 +168,7 @@ class OwnHosts:
         return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
-        """Supervise a process until it ends. Wait if the system has no free file descriptors or processes."""
+        """Supervise a process until it ends. Wait if the system has run out of file descriptors or processes."""
         while True:
             try:
                 await self._watch_while_possible(name)
@@ -223,7 +223,7 @@ class OwnHosts:
             self._on_news()
 
     def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
-        """Return the status of a process and the reason to replace it, with a single call in the process's thread."""
+        """Return the status of a process and the reason for replacing it, with one call in the process's thread."""
         status = process.status(term)
         return status, self._spark.doubt(status)
 

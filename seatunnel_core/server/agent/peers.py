@@ -47,11 +47,11 @@ class Line(enum.Enum):
 
     JOIN = "join", 2.0
     WORKER = "worker", 3.0
-    """Requests by which a worker node joins a master, or a node searches for masters."""
+    """Requests with which a worker node joins a master, or a node searches for masters."""
 
     STATUS = "status", 2.0
     ORDER = "order", 30.0
-    """Orders. The timeout is longer than a worker process may take for a large batch of orders."""
+    """Orders. The timeout is longer than the time that a worker process may need for a large batch of orders."""
 
     READ = "read", 5.0
     """Logs and metrics for users."""
@@ -83,7 +83,7 @@ class Peers:
         """Send a request and return the JSON value of the response.
 
         Raises:
-            SeaTunnelError: The member rejects the request, or is unreachable (then caused by an OSError).
+            SeaTunnelError: The member rejects the request, or is unreachable (the cause is then an OSError).
         """
         encoded = b"" if method == "GET" else json.dumps(body).encode()
         answer = await self._exchanged(member, line, method, target, encoded, "application/json")
@@ -94,7 +94,10 @@ class Peers:
         return await self._exchanged(member, Line.FORWARD, method, target, body, content_type)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
-        """Send a POST request for logs or metrics and return the response. Raise SeaTunnelError if there is none."""
+        """Send a POST request for logs or metrics and return the response.
+
+        Raise SeaTunnelError if there is no response.
+        """
         return await self._exchanged(member, Line.READ, "POST", target, body, "application/json")
 
     async def _exchanged(

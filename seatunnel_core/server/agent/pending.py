@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord, Requirements
 
 MOST_DIAGNOSED = 100
-"""Maximum number of listed slots of a pipeline. Counts include all slots."""
+"""Maximum number of slots that are listed for a pipeline. Counts include all slots."""
 
 
 def pending_jobs(

@@ -26,9 +26,9 @@ class UserRequests:
     async def submit(self, record: JobRecord) -> JobRecord:
         """Accept a job durably. If the same job is already active, return it unchanged.
 
-        Clients repeat a request if the response is lost, so submissions with equal text, format and variables are the
-        same job. A job that ended before any attempt claimed it can also be restored; it then starts from the
-        beginning.
+        Clients repeat a request if the response is lost, so submissions with equal text, format and variables are
+        treated as the same job. A job that ended before any attempt claimed it can also be restored; it then starts
+        from the beginning.
 
         Raises:
             RequestError: Another job with this ID is active, its record cannot be read, the job has ended and is not to

@@ -21,7 +21,7 @@ class Restarts:
         self._was_ready = True
 
     def started(self) -> None:
-        """Record that the process was started."""
+        """Record that the process has been started."""
         self._gone_at, self._was_ready = None, False
 
     def is_due(self, now: float) -> bool:

@@ -13,7 +13,8 @@ from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
 LATER_S = 5.0
-"""Time after a request's timeout until the job also stops waiting, in seconds, to free the thread of the connection."""
+"""Time after a request's timeout, in seconds, after which the job also stops waiting, to free the connection's
+thread."""
 
 ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 
@@ -27,10 +28,10 @@ class RunningJobs:
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
-        """Take a savepoint of a running job, and return it when it is complete. The default name is the next number.
+        """Take a savepoint of a running job, and return it once it is complete. The default name is the next number.
 
         Raises:
-            UsageError: The job is not running there, or the name is taken or invalid.
+            UsageError: The job is not running on this member, or the name is taken or invalid.
             RequestError: The savepoint takes too long. It may still complete.
         """
         request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
@@ -41,10 +42,10 @@ class RunningJobs:
             raise RequestError(message, status=503, reason="timeout") from None
 
     async def reread(self, member: str, job_id: str, table: str) -> None:
-        """Read a captured table of a running job again; return when a checkpoint contains the request.
+        """Read a captured table of a running job again; return once a checkpoint contains the request.
 
         Raises:
-            UsageError: The job is not running there, or rejects the request.
+            UsageError: The job is not running on this member, or rejects the request.
             RequestError: No checkpoint was completed in time; the table may still be read again.
         """
         request = {"do": "reread", "table": table, "timeout_s": Line.SAVEPOINT.answer_s + LATER_S}
@@ -65,7 +66,7 @@ class RunningJobs:
             return {}
 
     async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
-        """Return metrics of a job over time as ``JobSeries.record``; empty if the job does not respond."""
+        """Return metrics of a job over time, as ``JobSeries.record``; empty if the job does not respond."""
         request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
         try:
             found = await self.ask(member, Line.MONITORING, job_id, request)
@@ -85,7 +86,7 @@ class RunningJobs:
         """Send a request to a job; return the response.
 
         Raises:
-            UsageError: The job is not running there, or rejects the request.
+            UsageError: The job is not running on this member, or rejects the request.
             SeaTunnelError: The member is unreachable.
             TimeoutError: The time limit of ``line`` has passed.
         """

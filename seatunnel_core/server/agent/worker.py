@@ -1,7 +1,7 @@
 """Agent of a node that cannot lead. It joins all masters and runs a Spark worker for each of their worker processes.
 
-It stores no state and forwards HTTP requests to the leader. If it reaches no master for some time, it exits together
-with its child processes.
+It stores no state and forwards HTTP requests to the leader. If it cannot reach a master for some time, it exits
+together with its child processes.
 """
 
 import asyncio
@@ -60,12 +60,12 @@ class Joined:
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 
     def others(self) -> tuple[str, ...]:
-        """Return the other configured members, which may be masters. Hundreds of them may not exist."""
+        """Return the other configured members, which may be masters. Possibly hundreds of them do not exist."""
         known = self.known()
         return tuple(each for each in self._members if each != self._address and each not in known)
 
     def welcomed(self, member: str, welcome: Welcome, now: float) -> None:
-        """Record the response of a master."""
+        """Record the response of a master to a join request."""
         self._masters[member] = _Master(welcome, now)
         self._heard_at = now
 

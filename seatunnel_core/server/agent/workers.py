@@ -26,7 +26,7 @@ class Welcome(Stored):
     """Addresses of the query nodes known to the master."""
 
     spark: str
-    """Spark master with which Spark workers register; empty if the node of the master needs no Spark workers."""
+    """URL of the Spark master with which Spark workers register; empty if the master node needs no Spark workers."""
 
     hosts: tuple[str, ...]
     """Names of the master's worker processes."""

@@ -1,1 +1,1 @@
-"""Helper processes of an agent for requests that take long, load plugins or read large amounts of data."""
+"""Helper processes of an agent for requests that take a long time, load plugins or read large amounts of data."""

@@ -35,7 +35,7 @@ ANSWERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def answered(request: Any) -> dict[str, Any]:
-    """Return the response to a request, or its error."""
+    """Return the response to a request, or an error response."""
     try:
         return {"answer": ANSWERS[stored.text(request, "do")](request)}
     except RequestError as error:

@@ -30,7 +30,7 @@ def options(request: Any) -> dict[str, Any]:
 
 
 def _rule(option: Option[Any]) -> dict[str, Any]:
-    """Return the rule of a required option. It is exclusive if other options can replace the option."""
+    """Return the rule for a required option. The rule is exclusive if other options can be set instead."""
     kind = "EXCLUSIVE" if option.unless else "ABSOLUTELY_REQUIRED"
     return {
         "ruleType": kind,

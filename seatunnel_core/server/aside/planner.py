@@ -1,4 +1,4 @@
-"""Helper process in which an agent parses and plans submitted jobs. This runs plugins and may take long."""
+"""Helper process in which an agent parses and plans submitted jobs. Planning runs plugins and may take a long time."""
 
 import asyncio
 import contextlib
@@ -18,14 +18,14 @@ from seatunnel_core.server.errors import RequestError
 logger = logging.getLogger("seatunnel.cluster")
 
 LIMIT_S = 45
-"""Time limit for a job, in seconds, after which the process is killed."""
+"""Time limit for planning a job, in seconds, after which the process is killed."""
 
 _LONGEST_ANSWER = 128 * 1024 * 1024
-"""Maximum size of a response, in bytes. A response to a list contains jobs that are escaped twice."""
+"""Maximum size of a response, in bytes. In the response to a list of jobs, each job text is escaped twice."""
 
 
 class Planner(LimitedRequests):
-    """Plans jobs in sequence, in a process that starts with the first request and ends when it is idle."""
+    """Planner of one job at a time, in a process that starts with the first request and ends when idle."""
 
     limit_s = LIMIT_S
     at_once = 1
@@ -83,7 +83,7 @@ class Planner(LimitedRequests):
             raise RequestError("planning failed: see the node's log", status=500, reason="bug") from error
 
     async def _exchange(self, request: bytes) -> bytes:
-        """Return the response line to a request; empty if the process ended."""
+        """Send a request and return the response line; empty if the process has ended."""
         if self._process is None:
             try:
                 self._process = await asyncio.create_subprocess_exec(

@@ -21,9 +21,9 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 
 def plan(request: Any) -> dict[str, Any]:
-    """Return the name of a job and its warnings. Raise ConfigError with all warnings and errors if it is invalid.
+    """Return the name of a job and its warnings. Raise ConfigError with all warnings and errors if the job is invalid.
 
-    Sources are not opened, because the job may run on another node and at another time.
+    Sources are not opened, because the job may run later on another node.
     """
     variables = stored.below(request, "variables")
     job = SubmittedJob(

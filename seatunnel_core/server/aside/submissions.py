@@ -1,4 +1,4 @@
-"""Parsing of lists of submitted jobs, and encryption of jobs. Both take long for large files."""
+"""Parsing of lists of submitted jobs, and encryption of jobs. Both take a long time for large files."""
 
 import json
 from collections.abc import Mapping

@@ -39,7 +39,7 @@ _AT_ONCE = 32
 
 
 class JoinRefusedError(UsageError):
-    """A live member and this node belong to different clusters."""
+    """Error for a live member that belongs to a different cluster than this node."""
 
 
 @frozen(kw_only=True)
@@ -49,7 +49,7 @@ class Introduction(Stored):
     address: str
     role: str
     boot: str
-    """Unique ID of the process. A node recognizes itself by this ID under another address."""
+    """Unique ID of the process. With this ID, a node recognizes itself under another address."""
 
     signed: bool
     """True if the member has a secret."""
@@ -116,7 +116,7 @@ class Joining:
         """Function that returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
-        """Locks by member for checks of shared storage, because each check removes its objects when it ends."""
+        """Locks for checks of shared storage, by member. Each check removes its probe objects when it ends."""
 
         self._self = Introduction(
             address=address,
@@ -243,7 +243,7 @@ class Joining:
         return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read the probe objects of a node and write some for it. Return digests; empty for missing objects."""
+        """Read a node's probe objects and write new ones. Return the new digests; empty for objects not found."""
         block = stored.parse(body)
         writer, left = stored.text(block, "writer"), stored.below(block, "left")
         try:

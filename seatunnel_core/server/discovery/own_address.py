@@ -14,7 +14,7 @@ logger = logging.getLogger("seatunnel.cluster")
 LOOPBACK = "127.0.0.1"
 
 _SIOCGIFADDR = 0x8915
-"""ioctl of Linux that returns the IPv4 address of an interface."""
+"""Linux ioctl that returns the IPv4 address of an interface."""
 
 
 def is_loopback(host: str) -> bool:

@@ -69,5 +69,5 @@ class StorageProbe:
 
 
 def _job(asker: str, answerer: str) -> str:
-    """Return the job ID of the probe objects of a check; the two directions of a check have different IDs."""
+    """Return the job ID under which a check stores its probe objects. It differs for the two directions of a check."""
     return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

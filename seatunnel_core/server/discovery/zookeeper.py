@@ -40,7 +40,7 @@ def registered(
 
 
 class Register:
-    """Registration of a node in ZooKeeper. ``changed`` is called in its thread with all addresses after a change."""
+    """Registration of a node in ZooKeeper. After a change, its thread calls ``changed`` with all addresses."""
 
     def __init__(
         self,

@@ -12,12 +12,12 @@ from typing import Any
 logger = logging.getLogger("seatunnel.cluster")
 
 MOST = 1_000
-"""Maximum number of queued events; the oldest are dropped for new ones."""
+"""Maximum number of queued events. If the queue is full, the oldest event is dropped."""
 
 AT_ONCE = 100
 ANSWER_S = 5.0
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Delays before retries, in seconds. The last one repeats."""
+"""Delays before retries, in seconds. The last delay is repeated."""
 
 Post = Callable[[bytes], None]
 """Function that sends a body and raises OSError if the body is not accepted."""

@@ -1,4 +1,4 @@
-"""Job events on the leader: changes of states, and completed and failed checkpoints.
+"""Job events on the leader: state changes, and completed and failed checkpoints.
 
 The leader compares consecutive views. It may miss states that lasted less than ``LOOK_S``, but never the end of a job.
 Sent events are not stored, so a new leader sends recent events again, marked as possible duplicates.
@@ -51,7 +51,7 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
 def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
     """Return the jobs in a new leader's first view for which an earlier leader has certainly sent the events.
 
-    The newest record that this leader did not write shows until when the earlier leader was running.
+    The newest record that this leader did not write shows how long the earlier leader was running.
     """
     last = max((job.since for job in found.values() if job.since < now - _OWN_S), default=0.0)
     return {job_id: job for job_id, job in found.items() if job.since < last - AGAIN_S}
@@ -69,7 +69,7 @@ def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> I
 
 
 class EventWatch:
-    """Watches jobs and reports events while this node leads."""
+    """Watcher that reports the events of jobs while this node leads."""
 
     def __init__(self, agent: ObservedNode, reports: EventReports) -> None:
         self._agent = agent

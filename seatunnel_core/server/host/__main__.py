@@ -86,7 +86,7 @@ def _has_left(connection: socket.socket) -> bool:
 
 
 def main() -> int:
-    """Start Spark, listen, and run jobs until an agent sends ``leave`` or no agent sends requests any more."""
+    """Start Spark, listen, and run jobs until an agent sends ``leave`` or agents stop sending requests."""
     values = _arguments()
     logs = JobLogs(values.logs)
     _log_to(logs)
@@ -141,7 +141,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _log_to(logs: JobLogs) -> None:
-    """Configure logging: all records to this process's log, and records of a job also to the job's log."""
+    """Configure logging: write all records to this process's log, and a job's records to the job's log as well."""
     own = logging.StreamHandler(sys.stderr)
     own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("seatunnel")
@@ -174,7 +174,7 @@ def _listen(path: Path, host: Host) -> Path:
 
 
 def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
-    """Wait until an agent sends ``leave`` or no agent sends requests any more, and then stop all jobs.
+    """Wait until an agent sends ``leave`` or agents stop sending requests, and then stop all jobs.
 
     If the Spark of this process has ended, end immediately: the jobs resume in another process.
     """
@@ -202,7 +202,7 @@ def end_with_all() -> None:
 
 
 def _options(line: str) -> Mapping[str, str]:
-    """Return the Spark options in a job's record; empty for an unreadable record: the job fails at its start."""
+    """Return the Spark options in a job's record; empty if it is unreadable: the job then fails at its start."""
     try:
         return SubmittedJob.of(JobRecord.from_bytes(line.encode())).read().spark_options
     except (SeaTunnelError, ValueError) as error:

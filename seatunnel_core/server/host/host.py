@@ -41,7 +41,7 @@ class RunningJob(Protocol):
 
 
 class Host:
-    """Handles requests and orders. Thread-safe. ``look_at_java`` returns the JVM's process ID or 0, and metrics."""
+    """Handler of requests and orders. Thread-safe. ``look_at_java`` returns the JVM's process ID or 0, and metrics."""
 
     def __init__(
         self,

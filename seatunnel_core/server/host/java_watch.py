@@ -14,7 +14,7 @@ from seatunnel_core.spark.java_metrics import Figure
 logger = logging.getLogger("seatunnel.cluster")
 
 WAIT_S = 0.3
-"""Maximum wait of a request, in seconds. A JVM responds within milliseconds, except to the first request."""
+"""Maximum time that a request waits, in seconds. A JVM responds within milliseconds, except to the first request."""
 
 FRESH_S = 1.0
 """Maximum age of returned metrics, in seconds."""
@@ -31,7 +31,7 @@ class _Found:
 
 
 class JavaWatch:
-    """Reads the metrics of a JVM on demand, one read at a time, in a dedicated thread."""
+    """Reader of a JVM's metrics: on demand, one read at a time, in a dedicated thread."""
 
     def __init__(self, read: Read, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read

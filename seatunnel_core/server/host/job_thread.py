@@ -36,7 +36,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
 _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Delays between attempts to claim a job while its storage does not respond, in seconds. The last one repeats."""
+"""Delays between attempts to claim a job while its storage does not respond, in seconds. The last delay is repeated."""
 
 MEASURE_S = 1.0
 """Interval between measurements, in seconds. It is the same for all jobs, so that reports change once per interval."""
@@ -78,7 +78,7 @@ class JobThread:
         self._thread.start()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until the job has ended and released its resources; return True if it has."""
+        """Wait until the job has ended and released its resources; return False on timeout."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -109,7 +109,7 @@ class JobThread:
         return shown[1]
 
     def samples(self) -> list[Sample]:
-        """Return the last measurements of each pipeline; none for an ended job or a job with very many pipelines."""
+        """Return the latest measurements of each pipeline; none if the job has ended or has very many pipelines."""
         measured = self._measured
         if measured is None or self._end is not None or len(measured.pipelines) > MOST_SHOWN:
             return []
@@ -207,7 +207,7 @@ class JobThread:
             run.close()
 
     def _begun(self, raw: RawJob) -> JobRun:
-        """Return the run once it has claimed the job. While the storage does not respond, retry until cancelled."""
+        """Claim the job and return its run. While the storage does not respond, retry until cancelled."""
         repeated = self.record.attempt > 1
         for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
             try:

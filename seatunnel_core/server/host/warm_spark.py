@@ -25,7 +25,7 @@ LOST_AFTER_S = 20
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
 _BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
-"""Settings that limit memory usage. Spark keeps data that was sent to tasks until Java's garbage collection."""
+"""Settings that limit memory usage. Spark keeps data sent to tasks until the JVM's next garbage collection."""
 
 
 @frozen(kw_only=True)
@@ -85,7 +85,7 @@ def _cluster_options(master: str) -> dict[str, str]:
 
 
 def _options_of_workers(address: str, resource: str) -> dict[str, str]:
-    """Return the options that also apply to the cluster's own workers."""
+    """Return the Spark options for a cluster that runs its own Spark workers."""
     return {
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
@@ -115,7 +115,7 @@ class WarmSpark:
         self._clock = clock
         self._began = clock()
         self.failure = ""
-        """Reason why Spark did not start, else empty."""
+        """Reason why Spark did not start; otherwise empty."""
 
         self._warming: threading.Thread | None = None
 

@@ -183,7 +183,7 @@ def _of_job(job: HostedJob) -> Iterator[Sample]:
 
 
 def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
-    """Group samples by family name, in the order of the page. Samples without a family are omitted."""
+    """Group samples by family name, in the order in which the page lists them. Samples without a family are omitted."""
     found: dict[str, list[Sample]] = {family.name: [] for family in ALL_FAMILIES}
     for sample in samples:
         if sample.family in found:
@@ -192,7 +192,7 @@ def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
 
 
 def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> bytes:
-    """Format samples as a page in OpenMetrics or the Prometheus text format; ``cluster`` is a label of all samples."""
+    """Format samples in the OpenMetrics or Prometheus text format; ``cluster`` becomes a label of all samples."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import generate_latest
     from prometheus_client.openmetrics import exposition

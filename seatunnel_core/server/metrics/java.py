@@ -1,4 +1,4 @@
-"""Metrics of the JVM of each worker process, with the names of Prometheus' Java client, as in SeaTunnel."""
+"""Metrics of the JVM of each worker process, with the names that Prometheus' Java client and SeaTunnel use."""
 
 from seatunnel_core.reporting.open_metrics import Family
 

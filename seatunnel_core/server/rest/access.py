@@ -1,7 +1,7 @@
 """Authentication of requests: nodes and clients by the cluster's signature, users by password or certificate.
 
 The same rules apply to users on all ports. If a password is configured, it is required. Otherwise a client certificate
-is required, which TLS has already verified. Without both, access is only possible from this machine, unless the
+is required, which TLS has already verified. With neither, access is only possible from this machine, unless the
 operator allows unauthenticated access. Cross-site requests are rejected.
 """
 
@@ -49,8 +49,8 @@ def is_signed(request: Request) -> bool:
 def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
     """Return the reason for rejecting a request because of its headers; ``None`` if it is allowed.
 
-    Requests from pages of other sites are rejected by their ``Origin``. Without authentication, the ``Host`` header is
-    also checked to prevent DNS rebinding. ``signed`` requires the cluster's signature.
+    Requests from pages of other sites are rejected based on their ``Origin`` header. Without authentication, the
+    ``Host`` header is also checked to prevent DNS rebinding. ``signed`` requires the cluster's signature.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc != host:

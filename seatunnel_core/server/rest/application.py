@@ -153,7 +153,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -
 
 
 class _RefusedError(RequestError):
-    """A request is not authenticated."""
+    """Error for a request that is not authenticated."""
 
     def __init__(self, message: str, headers: Mapping[str, str]) -> None:
         super().__init__(message, status=401)

@@ -94,7 +94,7 @@ CHOICE = (
 async def chosen(
     request: Request, jobs: Sequence[Job], metrics_of: Callable[[Job], Mapping[str, Any]]
 ) -> Sequence[Job]:
-    """Return the jobs that match the parameters ``CHOICE`` of a request, in the requested order."""
+    """Return the jobs that match the ``CHOICE`` parameters of a request, in the requested order."""
     query = request.query_params
     search, sort, order = query.get("search", "").lower(), query.get("sort", ""), query.get("order", "") or "asc"
     if len(search) > LONGEST_SEARCH:

@@ -60,7 +60,7 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     other_kinds=("text/html", "text/plain"),
 )
 async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
-    """Return a file if the path ends with a file name; otherwise the list of a job's files."""
+    """Return a file if the path ends with a file name; otherwise return the list of a job's files."""
     name = str(request.path_params["name"])
     return await (_log(agent, request, body) if is_log_name(name) else _list(agent, request, name))
 
@@ -147,7 +147,7 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
 
 
 async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], headers: dict[str, str]) -> Any:
-    """Return a range of a file. If it is longer than a piece, only its beginning is returned; see the headers."""
+    """Return a range of a file. If the range exceeds a piece, only its beginning is returned; see the headers."""
     from starlette.responses import Response
 
     if wanted[3] is not None:

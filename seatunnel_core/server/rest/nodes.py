@@ -74,7 +74,7 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
 
 
 def _nodes(agent: Agent) -> list[str]:
-    """Return the addresses of all nodes: masters, then workers."""
+    """Return the addresses of all nodes: first masters, then workers."""
     return list(dict.fromkeys((*agent.leadership.members(), *agent.workers.living())))
 
 

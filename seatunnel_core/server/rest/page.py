@@ -22,7 +22,7 @@ async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def with_slash(_agent: Agent, request: Request, _body: bytes) -> Any:
-    """Redirect from the path prefix to the page, which refers to its files by relative names."""
+    """Redirect from the path prefix without a slash to the page, which refers to its files by relative names."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(f"{request.url.path}/", status_code=308)

@@ -46,7 +46,7 @@ Needs = Callable[[Request], Collection[Permission]]
 """Function that returns the permissions that a request needs. They are checked before its body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
-"""Function that parses a body before the handler is called. Used for bodies that take long to parse."""
+"""Function that parses a body before the handler is called. Used for bodies that take a long time to parse."""
 
 
 BodyNeeds = Callable[[Any], Collection[Permission]]
@@ -54,7 +54,7 @@ BodyNeeds = Callable[[Any], Collection[Permission]]
 
 
 def looking(_request: Request) -> Collection[Permission]:
-    """Require the permission ``look``, which is the default for all requests."""
+    """Require the permission ``look``. This is the default for all requests."""
     return (Permission.LOOK,)
 
 

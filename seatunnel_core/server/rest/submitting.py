@@ -140,7 +140,7 @@ async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
-    """Return the name and content of the form's file ``config_file``, and the values of its field ``variables``."""
+    """Return the name and content of the form's file ``config_file``, and the variables in its field ``variables``."""
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -218,7 +218,7 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job durably, and return its ID and name. If the same job is already active, return its ID and name."""
+    """Store a job durably, and return its ID and name. If the same job is already active, return its ID and name."""
     require_job_id(job_id)
     agent.require_state()  # otherwise the leader plans it
     job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}

@@ -83,7 +83,7 @@ Order = Open | Start | Stop | Forget | Close | Kill
 
 @frozen(kw_only=True)
 class Decisions:
-    """Decisions to execute now, each group in its order."""
+    """Decisions to execute now; each group is executed in order."""
 
     changes: tuple[Change, ...] = ()
     orders: tuple[Order, ...] = ()

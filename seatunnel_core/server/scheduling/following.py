@@ -35,7 +35,7 @@ LONG_LIFE_S = 600.0
 """Run time after which the end of a worker process is no longer attributed to the job, in seconds."""
 
 MOST_DEATHS = 6
-"""Maximum number of consecutive worker processes that a job may lose while their agent keeps running."""
+"""Maximum number of worker processes that a job may lose in a row while their agents keep running."""
 
 ALONE_S = 60.0
 """Run time in a dedicated process after which a suspect job returns to the shared process, in seconds."""
@@ -93,7 +93,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs in worker processes without a record, under stable keys. Outdated reports are included."""
+    """Return the orphaned jobs in worker processes, by stable key. Outdated reports are included."""
     found = {}
     for address, member in view.members.items():
         for host in () if member.lost or member.report is None else member.report.hosts:
@@ -115,7 +115,7 @@ def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool
 
 
 def _of_lost_member(view: View, record: JobRecord) -> Change | None:
-    """Release the job for another worker process, even if it is cancelled: the lost process may still run it."""
+    """Release the job for another worker process, even if the job is cancelled: the lost process may still run it."""
     cause = f"node {record.host} was lost: it did not respond to the leader in time"
     released = view.released(record, deaths=record.deaths, cause=cause)
     return _give_up(view, record) or Record(evolve(released, unfenced=True))
@@ -133,7 +133,7 @@ def _give_up(view: View, record: JobRecord) -> Change | None:
 
 
 def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
-    """Return the order to start a job's dedicated worker process; if it already exists, the change that records it."""
+    """Return the order to start a job's dedicated process or, if that exists, the change that records it."""
     boot = own_boot(record)
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))  # it never got the order to start the job

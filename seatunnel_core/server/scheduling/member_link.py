@@ -1,4 +1,4 @@
-"""State of the leader's communication with a member: polls, reports and orders. All times are the leader's."""
+"""State of the leader's communication with a member: polls, reports and orders. All times use the leader's clock."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ AGAIN_S = 0.25
 """Minimum interval between identical orders, in seconds, because their execution takes time."""
 
 REFUSED_S = 1.0
-"""Time of refused connections after which a member is considered lost, in seconds, because its agent has ended."""
+"""Time after which a member that refuses connections is considered lost, in seconds, because its agent has ended."""
 
 
 @frozen

@@ -19,7 +19,7 @@ MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
 
 HEAD_PATIENCE_S = 60.0
-"""Waiting time after which no later job may overtake a job, in seconds, if the cluster has enough slots for it."""
+"""Waiting time after which later jobs may not overtake a job for which the cluster has enough slots, in seconds."""
 
 LONGEST_PAUSE_S = 60.0
 
@@ -214,7 +214,7 @@ def _shared_boot(view: View, address: str) -> str:
 
 
 def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[str]) -> Change | str:
-    """Decide on a job that lacks free slots. It is rejected, or waits and reserves slots after some time."""
+    """Decide on a job that lacks free slots. The job is rejected, or waits and reserves slots after some time."""
     wanted, every = view.requirements_of(record.job_id).slots, room.slots(pool)
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
     reason = f"it needs {wanted} slots, but only {max(0, every.free)} of {every.total} are free"

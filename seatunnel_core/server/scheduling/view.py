@@ -32,14 +32,14 @@ class Member:
     """Latest report; ``None`` before the first report to this leader."""
 
     lost: bool = False
-    """True if the member did not respond for too long. Its jobs are then assigned to other members."""
+    """True if the member has not responded for too long. Its jobs are then assigned to other members."""
 
     busy: bool = False
     """True if the report may not reflect the last orders yet."""
 
     @property
     def known(self) -> MemberReport | None:
-        """The report, if it is current."""
+        """Report of the member; ``None`` if it is not current."""
         return None if self.lost or self.busy else self.report
 
 

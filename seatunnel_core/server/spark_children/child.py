@@ -22,7 +22,7 @@ from seatunnel_core.spark.starting.settings import cache_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Minimum and maximum restart delay, in seconds. It doubles each time the process ends soon after its start."""
+"""Minimum and maximum restart delay, in seconds. The delay doubles each time the process ends soon after its start."""
 
 STEADY_S = 60.0
 """Run time after which the restart delay is reset, in seconds."""
@@ -30,7 +30,7 @@ STEADY_S = 60.0
 _END_S = 5.0
 _MEMORY = "192m"
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""JVM flags for processes that move no rows: small heap, less compilation, no collector threads."""
+"""JVM flags for processes that do not move rows: small heap, less compilation, no garbage collector threads."""
 
 BOUND = str(Path(__file__).with_name("bound.py"))
 """Path of the program that binds a process to its parent."""
@@ -38,7 +38,7 @@ BOUND = str(Path(__file__).with_name("bound.py"))
 
 @define(eq=False, repr=False)
 class Child:
-    """Supervised Spark process. Call ``supervise`` often from one thread; the process is killed when it ends."""
+    """Supervised Spark process. Call ``supervise`` often from one thread; it is killed when that thread ends."""
 
     _name: str
     _arguments: Callable[[], Sequence[str]]
@@ -50,7 +50,7 @@ class Child:
     _start_at: float = field(default=0.0, init=False)
     _pause_s: float = field(default=LEAST_PAUSE_S, init=False)
     deaths: int = field(default=0, init=False)
-    """Number of consecutive times that the process ended soon after its start."""
+    """Number of times in a row that the process ended soon after its start."""
 
     @property
     def pid(self) -> int:

@@ -24,7 +24,7 @@ def _encoded(value: bytes) -> str:
 
 @frozen
 class Credentials:
-    """Keys of one cluster's Spark; never displayed."""
+    """Keys for the Spark processes of one cluster; never displayed."""
 
     rpc: str = field(repr=False)
     """Secret with which masters, workers, drivers and executors authenticate."""

@@ -26,7 +26,7 @@ WORKER_TIMEOUT_S = 10
 """Time without reports after which a Spark worker is lost with its executors, in seconds."""
 
 _MOST_QUICK_DEATHS = 3
-"""Number of consecutive early exits after which another port is used, because this one may be taken."""
+"""Number of consecutive early exits after which another port is used, because the current one may be in use."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Spark workers of a node with role ``worker``: one for each worker process of each joined master."""
+"""Spark workers of a node with role ``worker``: one for each worker process of each master that the node has joined."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from seatunnel_core.spark.starting.settings import cache_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 PYTHON = "seatunnel-python"
-"""Command by which executors start Python. It is local to each node, so that installation paths may differ."""
+"""Command that executors use to start Python. It is resolved on each node, so installation paths may differ."""
 
 DAEMON = "seatunnel_executor_daemon"
 """Module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
@@ -40,8 +40,9 @@ case " $* " in
 esac
 exec {java} "$@"
 """
-"""Java of a Spark worker. An executor exits when its connection to the Spark worker breaks. If the Spark worker ends
-before the executor has connected to it, the executor would keep running, without limit and unknown to its node."""
+"""Script that starts Java for a Spark worker. An executor exits when its connection to the Spark worker breaks. If the
+Spark worker ends before the executor has connected to it, the executor would otherwise keep running forever, unknown to
+its node."""
 
 
 @frozen(kw_only=True)
@@ -61,7 +62,8 @@ class Place:
 def resource_of(host: str) -> str:
     """Return the name of the Spark resource that reserves Spark workers for the executors of one worker process.
 
-    Without it, the first application would get the cores of all Spark workers, and others would wait forever.
+    Without this resource, the first application would get the cores of all Spark workers, and others would wait
+    forever.
     """
     return f"own_{hashlib.sha256(host.encode()).hexdigest()[:12]}" if host else "shared"
 
@@ -154,7 +156,7 @@ class SparkWorkers:
 
 
 def _write_script(path: Path, text: str) -> None:
-    """Write an executable script of this user."""
+    """Write a script that only this user can execute."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o700)
@@ -165,5 +167,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return the memory of this machine. Each Spark worker may use all of it; executors have their own limit."""
+    """Return this machine's memory in MiB. Each Spark worker may use all of it; executors have their own limit."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

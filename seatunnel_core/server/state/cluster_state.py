@@ -96,7 +96,7 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Lock held while a change is made, until the storage has acknowledged the change. This may take long."""
+        """Lock held while a change is made, until the storage has acknowledged it. This may take a long time."""
 
         self._showing = threading.Lock()
         """Lock of the visible values. It is only held briefly, so an event loop may wait for it."""
@@ -240,7 +240,7 @@ class ClusterState:
                 self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
-        """Remove ended jobs that have expired at ``now``, in seconds since 1970. Return their number."""
+        """Remove ended jobs that have expired by ``now``, in seconds since 1970. Return their number."""
         with self._changing:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
             if gone:

@@ -33,7 +33,7 @@ BEATS = "engine_beats"
 
 _BEAT = re.compile(r"(\d{10})-(\d{20})\.beat", re.ASCII)
 _READS = 20
-"""Maximum number of attempts to read while a writer compacts the log or a new writer takes over."""
+"""Maximum number of read attempts while a writer compacts the log or a new writer takes over."""
 
 _READ_PAUSE_S = 0.01
 

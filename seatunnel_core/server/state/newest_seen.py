@@ -1,7 +1,7 @@
 """Store wrapper that remembers the newest version that it has seen and rejects older versions.
 
-A database failover or a restore from a backup may lose the last seconds, including acknowledged jobs. The older state
-itself does not show this. Therefore each node remembers the newest version and does not lead with an older one.
+A database failover or a restore from a backup may lose the last seconds, including acknowledged jobs. The restored
+state itself does not show this. Therefore each node remembers the newest version and does not lead with an older one.
 """
 
 import logging
@@ -26,7 +26,7 @@ class NewestSeenStore(ClusterStore):
         self._newest: Version = ()
         self._lease: Lease | None = None
         self._reported_at: float | None = None
-        """Time of the last report that the state is older than before; ``None`` while it is not older."""
+        """Time of the last log message about an older state; ``None`` while the state is not older than before."""
 
         self.problem = ""
         """Message that this node cannot lead, because the state is older than before; otherwise empty."""

@@ -22,11 +22,11 @@ class DesiredState(enum.Enum):
 
     RUN = "run"
     CANCEL = "cancel"
-    """Stop it after a final checkpoint."""
+    """Stop the job after a final checkpoint."""
 
     CANCEL_AT_ONCE = "cancel-at-once"
     SAVEPOINT = "savepoint"
-    """Stop it with a savepoint."""
+    """Stop the job with a savepoint."""
 
 
 class JobState(enum.Enum):
@@ -95,12 +95,12 @@ class PastAttempt(Stored):
 
 
 def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
-    """Return the attempts with another one added. The oldest above ``KEPT_ATTEMPTS`` are removed."""
+    """Return the past attempts with ``ended`` added, at most the latest ``KEPT_ATTEMPTS``."""
     return (*past, ended)[-KEPT_ATTEMPTS:]
 
 
 class _Entry(Stored):
-    """An entry of the state, as JSON."""
+    """Entry of the state that is stored as JSON."""
 
     __slots__ = ()
 

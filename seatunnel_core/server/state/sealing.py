@@ -32,7 +32,7 @@ _ID_CONTEXT = b"seatunnel cluster state 1: key id"
 
 
 class Seal:
-    """Encrypts with the key of the current secret, and decrypts with the keys of current and former secrets."""
+    """Encryption with the key of the current secret, and decryption with the keys of current and former secrets."""
 
     def __init__(self, secret: Secret, old: Collection[Secret] = ()) -> None:
         self.key_id = _derived(secret, _ID_CONTEXT, 8).hex()
@@ -63,7 +63,7 @@ class Seal:
 
 
 def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
-    """Return the decrypted value of an entry and its key ID. The message of StoredValueError contains a remedy."""
+    """Return the decrypted value of an entry and its key ID. A StoredValueError states a remedy."""
     if not body.startswith(_BEGINNING):
         return body, PLAIN
     block = stored.parse(body)

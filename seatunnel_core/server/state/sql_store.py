@@ -30,7 +30,7 @@ from seatunnel_storage_api.retry import Backoff
 NAME_CHARACTERS = 500
 _KEY_CHARACTERS = 200
 _PATIENCE = Backoff(attempts=6)
-"""Retries for about 1.5 s after lost connections, deadlocks and fast restarts of the server."""
+"""Retry policy for lost connections, deadlocks and quick restarts of the server: about 1.5 s in total."""
 
 _NOT_KNOWN = 2**62
 """Placeholder for the unknown number of changes of the previous term if a repeated claim had already succeeded."""
@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 
 
 class SqlStore(ClusterStore):
-    """A cluster's state in a database, which is closed with it. ``name`` identifies the cluster in the tables."""
+    """A cluster's state in a database, which ``close`` also closes. ``name`` identifies the cluster in the tables."""
 
     def __init__(self, database: Database, prefix: str, name: str) -> None:
         self._database = database
@@ -127,11 +127,11 @@ class SqlStore(ClusterStore):
         return self.clusters.c.name == self.name
 
     def change(self) -> AbstractContextManager[sa.Connection]:
-        """Open a connection in a writing transaction."""
+        """Open a connection with a write transaction."""
         return self._database.transaction(writes=True)
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Write a row. When the transaction commits, everything that it has read is durable.
+        """Write a row, so that everything read in the transaction is durable once it commits.
 
         MySQL makes commits visible before it syncs its log. Syncing a later commit also syncs earlier ones.
         """
@@ -145,7 +145,7 @@ class SqlStore(ClusterStore):
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action without retries and return its result. Reads and heartbeats are repeated soon anyway."""
+        """Run an action without retries and return its result. Used for reads and heartbeats, which recur soon."""
         try:
             return action()
         except (CheckpointStorageError, IntegrityError, OSError) as error:
@@ -218,7 +218,7 @@ class SqlLease(Lease):
         self._store.once(write)
 
     def _updated(self, connection: sa.Connection, when: sa.ColumnElement[bool], **values: Any) -> bool:
-        """Update the cluster's row, locked until the commit; return True if it still has this term."""
+        """Update the cluster's row, which stays locked until the commit; return True if it still has this term."""
         clusters = self._store.clusters
         mine = sa.update(clusters).where(self._store.mine, clusters.c.term == self._term, when)
         return connection.execute(mine.values(**values)).rowcount == 1

@@ -1,4 +1,4 @@
-"""HTTP/1.1 protocol of ``uvicorn`` with limits for the number of connections and for slow clients."""
+"""HTTP/1.1 protocol of ``uvicorn`` with limits on the number of connections and on slow clients."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ Closing a socket with unread bytes would reset the connection, and the client wo
 
 
 class BoundedHttp(H11Protocol):  # type: ignore[misc]
-    """Protocol that closes a connection if the request does not arrive, or the response is not read, in time."""
+    """Protocol that closes a connection if the request does not arrive in time, or the response is not read in time."""
 
     headers_s = HEADERS_S
     stuck_s = STUCK_S
@@ -63,7 +63,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
             self._await_request()
 
     def pause_writing(self) -> None:
-        """Start the timeout of a client that does not read."""
+        """Start the timeout for a client that does not read its response."""
         super().pause_writing()
         self._stuck = self._stuck or self.loop.call_later(self.stuck_s, self.transport.abort)
 

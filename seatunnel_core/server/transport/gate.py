@@ -29,7 +29,7 @@ OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Errors of ``accept`` that are resolved when other connections or files are closed."""
 
 PAUSE_S = 0.2
-"""Pause of the accept loop after one of ``OUT_OF_RESOURCES``, in seconds."""
+"""Pause of the accept loop after one of the errors in ``OUT_OF_RESOURCES``, in seconds."""
 
 _LOG_EACH_S = 60.0
 
@@ -45,7 +45,7 @@ class Guest:
     """Function that closes the connection immediately."""
 
     def trust(self) -> None:
-        """Mark the connection as trusted. It is then never closed to admit a new one."""
+        """Mark the connection as trusted. Trusted connections are never closed to admit new ones."""
         self.gate.trust(self)
 
     def leave(self) -> None:

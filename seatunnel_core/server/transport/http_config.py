@@ -41,7 +41,7 @@ class User:
 
 @frozen(kw_only=True)
 class HttpConfig:
-    """Configuration of REST v2 on a node. Both ports listen on the same address. Without a port, REST v2 is off."""
+    """Configuration of REST v2 on a node. HTTP and HTTPS listen on the same address. Without a port, REST v2 is off."""
 
     port: int | None = None
     """Plain HTTP port."""
@@ -66,7 +66,7 @@ class HttpConfig:
 
     key_store: KeyStore | None = None
     trust_store: KeyStore | None = None
-    """Certificate authorities of clients; ``None`` if clients need no certificate."""
+    """Certificate authorities for client certificates; ``None`` if clients do not need a certificate."""
 
     @property
     def is_local(self) -> bool:

@@ -73,7 +73,8 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
 def _require_private(store: KeyStore) -> None:
     """Reject an unencrypted key that other users can read, because they could impersonate this node.
 
-    If the file belongs to root, its group may read it, because distributions and Kubernetes provide keys in this way.
+    If the file belongs to root, its group may read it, because Linux distributions and Kubernetes provide keys in this
+    way.
     """
     found = store.path.stat()
     shared = stat.S_IRGRP if found.st_uid == 0 else 0
@@ -127,7 +128,7 @@ def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
 
 
 def _identity(store: KeyStore, found: Any) -> bytes:
-    """Return the key and certificates as PEM, with the node's own certificate first, each followed by its issuer's."""
+    """Return the key and the certificates as PEM: first the node's own certificate, then the chain of issuers."""
     from cryptography.hazmat.primitives import serialization
 
     if found.key is None or found.cert is None:

@@ -25,7 +25,7 @@ class Port:
 
     socket: socket.socket
     tls: ssl.SSLContext | None = None
-    """TLS context; ``None`` for plain text."""
+    """TLS context; ``None`` for plain HTTP."""
 
     @property
     def number(self) -> int:
@@ -34,7 +34,7 @@ class Port:
 
 
 def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
-    """Return a socket that listens on the first free port, without Nagle's algorithm. Errors end with ``hint``."""
+    """Return a socket that listens on the first free port, with Nagle's algorithm off. Errors end with ``hint``."""
     problem: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last = min(port + tries - 1, 65_535)

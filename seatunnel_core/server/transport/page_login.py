@@ -34,7 +34,7 @@ def with_page(http: HttpConfig, options: Options, folder: Path, *, has_secret: b
 
 
 def _password(path: Path) -> str:
-    """Return the password from a file, created with a random password if it does not exist."""
+    """Return the password in a file. If the file does not exist, create it with a random password."""
     try:
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Asynchronous HTTP client of another node. Requests use no threads and can be cancelled."""
+"""Asynchronous HTTP client for another node. Requests do not use threads and can be cancelled."""
 
 import asyncio
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class PeerClient:
     async def _exchanged(
         self, method: str, target: str, body: bytes, headers: Mapping[str, str]
     ) -> tuple[Answer, dict[str, str]]:
-        """Return a response and its headers, over a new connection."""
+        """Send a request over a new connection, and return the response and its headers."""
         host, _, port = self._member.rpartition(":")
         async with asyncio.timeout(CONNECT_S):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))

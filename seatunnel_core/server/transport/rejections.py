@@ -16,7 +16,7 @@ _ROUTINE = ("the request is signed for an earlier process", "the request is not 
 
 
 class Rejections:
-    """Logs rejected requests, each combination of sender and reason at most once per ``REPORT_S``."""
+    """Log of rejected requests, with each combination of sender and reason at most once per ``REPORT_S``."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

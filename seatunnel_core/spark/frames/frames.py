@@ -1,6 +1,7 @@
 """DataFrame path: work units of chains in which Spark itself reads or transforms rows.
 
-A work unit is some splits of a source or, if a transform combines rows, a query over all splits of the sources.
+A work unit consists of some splits of a source or, if a transform combines rows, is a query over all splits of the
+sources.
 
 ::
 
@@ -134,7 +135,7 @@ class SparkFrames:
         sink.publish(self._spark, committables, context, may_be_committed=may_be_committed)
 
     def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
-        """Run the part of a work unit that uses DataFrames. A data error becomes the failure of the result.
+        """Run the part of a work unit that uses DataFrames. A data error is returned as the failure in the result.
 
         Spark's exceptions for a failure of the whole job are not wrapped.
         """
@@ -206,7 +207,7 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """Return the number of rows and bytes read and of rows skipped for a job. Repeated tasks and reads count once.
+    """Return the number of rows read, bytes read and rows skipped for a job. Repeated tasks and reads count once.
 
     Steps between DataFrame transforms have no source. They read no rows, but may skip rows.
     """

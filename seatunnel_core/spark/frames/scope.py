@@ -1,7 +1,7 @@
-"""Analysis of Spark's plan for a DataFrame transform: does the plan work row by row, or combine rows?
+"""Analysis of Spark's plan for a DataFrame transform: whether the plan works row by row or combines rows.
 
 A plan works row by row if it consists only of known operators that derive each output row from a single input row,
-regardless of where the row is. All other plans count as combining rows.
+regardless of the position of the row. All other plans count as combining rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""Unreadable path. A request for rows fails immediately in the driver."""
+"""Path that cannot be read, so that a request for rows fails immediately in the driver."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -45,7 +45,7 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Join types in which an input row's matches do not depend on other rows, keyed by whether the input is on the left."""
+"""Join types that match each input row independently of other input rows, by whether the input is on the left."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -68,7 +68,8 @@ _CLAUSES = {
 _NO_INPUT = "a result that is not derived from the input's rows"
 
 _PLAIN_PYTHON = (100, 101)
-"""Spark's numbers for Python functions that receive the values of one row. Others receive batches or groups."""
+"""Spark's numbers for Python functions that receive the values of one row. Other functions receive batches or
+groups."""
 
 
 @frozen
@@ -197,7 +198,7 @@ class _Plan:
     def _asks(self, expression: Any, found: dict[str, None]) -> bool:
         """Return True if an expression has a subquery that reads an input.
 
-        Dependencies of the expression on more than its row are added to ``found``.
+        Parts of the expression that depend on more than the current row are added to ``found``.
         """
         asks = False
         children = list(_each(expression.children()))

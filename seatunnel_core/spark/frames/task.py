@@ -47,7 +47,7 @@ twice is counted once. Without a number, the piece is the partition of the task.
 
 @frozen(kw_only=True)
 class FrameWork:
-    """Attempt for which the functions run."""
+    """Work unit attempt for which the functions run."""
 
     chain: str
     carrier: Any

@@ -32,7 +32,7 @@ class UnitFrames:
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
-    """Function that returns the receiver of counts for a source (empty for none) and a step."""
+    """Function that returns the callback for row counts of a source (empty if there is none) and a step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
     """Cached frames of a query with several output tables. Computing them again might sample or limit differently."""
@@ -145,8 +145,8 @@ class UnitFrames:
 def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
     """Yield the fused part of a work unit: rows that reach sinks without a DataFrame transform.
 
-    One task reads each source; in a query, up to the source's maximum number of concurrent tasks do. ``key`` is the key
-    of the chain in a batch, and ``slots`` is the number of tasks that Spark runs concurrently.
+    Each source is read by one task, or in a query by up to the source's maximum number of concurrent tasks. ``key`` is
+    the key of the chain in a batch, and ``slots`` is the number of tasks that Spark runs concurrently.
     """
     for reader in chain.readers:
         if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):

@@ -1,1 +1,1 @@
-"""Start of Spark: Java, master, gateway, session, and the archive of classes."""
+"""Startup of Spark: Java, master, gateway, session, and the Java class archive."""

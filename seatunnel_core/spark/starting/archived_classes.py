@@ -18,11 +18,11 @@ FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
 """Environment variable for the folder of archives, by default in the user's cache; ``off`` disables archives."""
 
 CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
-"""JVM flags of users who manage archives themselves."""
+"""JVM flags that show that the user manages class archives."""
 
 _TRIED_AGAIN_AFTER_S = 3600.0
-"""Minimum time between two attempts to create an archive. It is short because a killed start of Spark removes the
-archive that it used, even an intact one."""
+"""Minimum time between two attempts to create an archive. It is short because Spark, if killed during startup, removes
+the archive that it used, even an intact one."""
 
 CHECKED = "-XX:+VerifySharedSpaces"
 _JAVA = 17
@@ -44,7 +44,7 @@ class ClassArchive:
     def flags(self) -> tuple[str, ...]:
         """Return the JVM flags for using the archive; empty if it does not exist.
 
-        The JVM verifies checksums first, because a wrong bit on the disk would become a wrong class.
+        The flags make the JVM verify checksums first, because a flipped bit on the disk would corrupt a class.
         """
         if not self.file.exists():
             return ()

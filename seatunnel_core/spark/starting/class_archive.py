@@ -1,11 +1,11 @@
 """Creation of the Java class archive that Spark's JVM loads at every start.
 
 A JVM spends most of its start reading about ten thousand classes from jars. An archive (class-data sharing) contains
-them parsed and linked, so Spark starts in about half the time. An archive belongs to one Java installation and one
-class path: its name is derived from both, and a JVM ignores an archive that does not match.
+these classes parsed and linked, so Spark starts in about half the time. An archive belongs to one Java installation and
+one class path: its name is derived from both, and a JVM ignores an archive that does not match.
 
-The first command on a machine starts Spark without an archive, and leaves a process that creates it with the lowest
-priority. ``python -m seatunnel_core.spark.starting.class_archive`` creates it immediately.
+The first command on a machine starts Spark without an archive, and leaves a process running that creates the archive
+with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archive`` creates it immediately.
 """
 
 import fcntl

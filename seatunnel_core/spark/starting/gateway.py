@@ -27,7 +27,7 @@ _SUBMIT = "PYSPARK_SUBMIT_ARGS"
 """Environment variable with further arguments of ``spark-submit``, which PySpark reads."""
 
 END_S = 5.0
-"""Time limit for a JVM to end by itself when its standard input is closed, in seconds."""
+"""Time limit for a JVM to exit on its own after its standard input is closed, in seconds."""
 
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers that PySpark uses to print queries that cannot be planned."""
@@ -95,7 +95,7 @@ def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
 
 @contextmanager
 def _submitted_with(properties: Path | None) -> Iterator[None]:
-    """Make PySpark pass a properties file to Spark while it launches the JVM."""
+    """Make PySpark pass a properties file to Spark when it launches the JVM."""
     before = os.environ.get(_SUBMIT)
     if properties is not None:
         os.environ[_SUBMIT] = f"--properties-file {shlex.quote(str(properties))} {before or 'pyspark-shell'}"
@@ -108,7 +108,7 @@ def _submitted_with(properties: Path | None) -> Iterator[None]:
 
 
 def _public_flags(written: str, folder: Path) -> str:
-    """Replace Java options that contain secrets with the name of a file, as ``@FILE``."""
+    """Replace Java options that contain secrets with a file reference, ``@FILE``."""
     if shown(_DRIVER_FLAGS, written) == written:
         return written
     flags = shlex.split(written)
@@ -129,8 +129,8 @@ def quoted(flag: str, *, always: bool = False) -> str:
 def keep_to_its_logger() -> None:
     """Keep py4j's messages in its own logger, and prevent PySpark from printing each query that cannot be planned.
 
-    Otherwise py4j prints a lost connection with a traceback, and PySpark prints the JVM's stack. The errors of the
-    driver's calls report both in one sentence.
+    Otherwise py4j prints a traceback for a lost connection, and PySpark prints the JVM's stack. The errors raised by
+    the driver report both in one sentence.
     """
     from py4j import java_gateway
     from pyspark.logger import PySparkLogger
@@ -144,8 +144,8 @@ def keep_to_its_logger() -> None:
 def leave_pandas_alone() -> None:
     """Prevent PySpark from importing pandas when it passes a value to Java.
 
-    PySpark checks whether each value has a NumPy type. For this, it imports its test helpers, which import pandas and
-    take most of a second at the start. If NumPy is not imported, no value can have such a type.
+    PySpark checks whether each value has a NumPy type. To do this, it imports its test helpers, which import pandas and
+    take almost a second at startup. If NumPy is not imported, no value can have such a type.
     """
     from pyspark.sql import types
 

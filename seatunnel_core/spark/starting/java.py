@@ -81,7 +81,7 @@ def refuse_windows(platform: str = sys.platform) -> None:
 
 
 def wrapped(runtime: Path, cache: Path) -> Path:
-    """Return a Java home in ``cache`` that starts the Java of ``runtime`` without the missing module."""
+    """Return a Java home in ``cache`` whose ``bin/java`` starts the Java of ``runtime`` without the missing module."""
     text = _WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java")))
     home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
@@ -148,7 +148,7 @@ def _spoken_version(runtime: Path, found_at: str) -> str:
 def _answers(executable: Path) -> Path | None:
     """Return the Java home of an executable on ``PATH``, with symbolic links resolved; ``None`` if there is none.
 
-    On macOS ``/usr/bin/java`` is a stub that exists even without a Java.
+    On macOS, ``/usr/bin/java`` is a stub that exists even if Java is not installed.
     """
     home = executable.resolve().parent.parent
     if sys.platform == "darwin" and executable == Path("/usr/bin/java"):

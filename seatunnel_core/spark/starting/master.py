@@ -1,6 +1,6 @@
 """Check that the master of a standalone cluster responds, before Spark is started.
 
-Spark itself would retry for a minute and then report a null pointer.
+Otherwise Spark would retry for a minute and then fail with a null pointer exception.
 """
 
 import logging

@@ -1,10 +1,10 @@
-"""Limit for open files of this process and its children. Spark's JVM reaches it long before Python."""
+"""Limit on open files for this process and its children. Spark's JVM reaches it long before Python does."""
 
 import resource
 from contextlib import suppress
 
 _ENOUGH = 1024
-"""Maximum number of open files of one job: about 330 for the JVM, plus files of tasks and connections."""
+"""Maximum number of files that one job keeps open: about 330 for the JVM, plus those of tasks and connections."""
 
 
 def raise_limit() -> None:
@@ -23,7 +23,7 @@ def is_short() -> bool:
 
 
 def shortage() -> str:
-    """Return the current limit, the required one, and how to raise it."""
+    """Return a message with the current limit, the required limit, and how to raise it."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return (
         f"this process is limited to {soft} open files, but a job needs up to {_ENOUGH:,}: raise the limit with "

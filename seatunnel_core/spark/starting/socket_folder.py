@@ -17,8 +17,8 @@ from seatunnel_core.errors import PlatformError
 logger = logging.getLogger("seatunnel.spark")
 
 _LONGEST_BASE = 40
-"""Maximum length of a temporary folder's path that can contain sockets: the path of a Unix domain socket has at most
-104 bytes (macOS), and Spark's names take 42."""
+"""Maximum path length of a temporary folder for sockets, in bytes: the path of a Unix domain socket has at most 104
+bytes (macOS), and Spark's names take 42 of them."""
 
 
 @cache

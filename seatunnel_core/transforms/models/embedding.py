@@ -52,7 +52,7 @@ _EXAMPLE = "example"
 
 
 class Embedding(Transform):
-    """Appends the columns, of type ``float_vector``. The vector of a null value is null."""
+    """Appends columns of type ``float_vector``. The vector of a null value is null."""
 
     identifier: ClassVar[str] = "Embedding"
     declared = (*of_models.OPTIONS, FIELDS, INPUTS, DIMENSION, SECRET_KEY, OAUTH_PATH)

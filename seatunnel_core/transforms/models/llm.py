@@ -89,7 +89,7 @@ class Llm(Transform):
         yield put(batch, [self._output(batch.rows.schema)], [pa.array(said, self._type)])
 
     def _said(self, client: Client, objects: list[str], table: str) -> list[Any]:
-        """Return the model's response for each object; if the number of responses is wrong, divide the request."""
+        """Return the model's response for each object; if the number of responses is wrong, split the request."""
         answer = self._provider.asked(client, self._body(objects))
         values = self._provider.values(answer, _ANSWER, "LLM")
         if self._type == pa.bool_():  # models also return True

@@ -116,7 +116,7 @@ class Provider:
 
     @classmethod
     def of(cls, transform: str, options: Options, usual: Mapping[str, str]) -> "Provider":
-        """Return the provider in the options of a transform; ``usual`` is the default URL of each provider."""
+        """Return the provider from the options of a transform; ``usual`` maps providers to default URLs."""
         name, key = options[PROVIDER], options[API_KEY]
         custom = _custom(options[CUSTOM_CONFIG]) if name == CUSTOM else {}
         if name == AMAZON:

@@ -103,7 +103,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """Compile a remainder, which has the dividend's sign; doubles use Java's ``%``, or decimals if ``by_digits``."""
+    """Compile a remainder with the dividend's sign; doubles use Java's ``%``, or decimals if ``by_digits``."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:

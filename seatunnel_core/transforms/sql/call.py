@@ -97,7 +97,7 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 
 def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.DataType, fails: bool = False) -> None:
-    """Register an Arrow function, under names separated by spaces. Its arguments are cast to fixed types."""
+    """Register an Arrow function under each of the space-separated ``names``. Arguments are cast to fixed types."""
 
     def compiled(call: Call) -> Value:
         return call.make(compute, kind, [call.cast(at, each) for at, each in enumerate(arguments)], fails=fails)
@@ -106,4 +106,4 @@ def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.
 
 
 MANY = 1_000_000
-"""Maximum number of arguments for functions without a fixed number."""
+"""Maximum number of arguments of variadic functions."""

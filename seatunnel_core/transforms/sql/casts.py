@@ -65,7 +65,7 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
 
 
 def exactly(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str) -> Value:
-    """Convert a value to the common type of several values; losing digits of a number is an error."""
+    """Convert a value to the common type of several values; a loss of digits is an error."""
     value = beside(value, (kind,))
     if not (is_number(value.type) and is_number(kind)) or value.type == kind or kind == DOUBLE:
         return cast(functions, value, kind, what)
@@ -89,7 +89,7 @@ def _conversion_of_numbers(given: pa.DataType, kind: pa.DataType) -> ArrowFuncti
 
 
 def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Return True if DataFusion's own conversion is equivalent and never fails."""
+    """Return True if DataFusion's own conversion returns the same values as this dialect and never fails."""
     if pa.types.is_integer(given):
         if pa.types.is_integer(kind):
             return bool(kind.bit_width > given.bit_width)
@@ -206,7 +206,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _parts(number: int) -> tuple[int, int, int]:
-    """Return year, month and day of a number such as 20240229, or hour, minute and second of 71530."""
+    """Return the year, month and day in a number such as 20240229, or the hour, minute and second in 71530."""
     if number < 0:
         raise ValueError("expected a number, such as 20240229 for a date or 71530 for a time")
     return number // 10_000, number // 100 % 100, number % 100
@@ -237,7 +237,7 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
 
 
 def _local(milliseconds: int) -> dt.datetime:
-    """Return milliseconds since 1970 UTC as local time of this machine."""
+    """Return milliseconds since 1970 UTC as this machine's local time."""
     try:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
         return moment.astimezone().replace(tzinfo=None)

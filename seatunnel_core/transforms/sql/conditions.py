@@ -6,7 +6,7 @@ from seatunnel_core.transforms.sql.value import BOOLEAN, Value
 
 
 def compared(sign: str, one: Value, other: Value) -> Value:
-    """Compile a comparison of two values of one type."""
+    """Compile a comparison of two values of the same type."""
     return Value(sql=f"({one.sql} {sign} {other.sql})", type=BOOLEAN, fails=one.fails or other.fails)
 
 

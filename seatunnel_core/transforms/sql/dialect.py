@@ -18,7 +18,7 @@ class SeaTunnel(Dialect):
     """Dialect with JSqlParser's quotes: backquotes or double quotes around names, single quotes around strings."""
 
     class Tokenizer(sqlglot.Tokenizer):
-        """Tokenizer with the dialect's quotes of names and bytes."""
+        """Tokenizer with the dialect's quotes for names and bytes."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
         HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("X'", "'"), ("x'", "'")]
@@ -48,7 +48,7 @@ def _position(parser: Any) -> exp.Expression:
 
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
 _BEHIND_A_SIDE = (TokenType.FROM, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN)
-"""Tokens that can follow LEADING, TRAILING or BOTH if that word is not a column."""
+"""Tokens that can follow LEADING, TRAILING or BOTH if the word is a keyword, not a column."""
 
 
 def _trim(parser: Any) -> exp.Expression:

@@ -68,7 +68,7 @@ class Engine:
         return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
 
     def _noting(self, function: EngineFunction):  # type: ignore[no-untyped-def]
-        """Return a function that also stores its exception, because DataFusion forwards only its message."""
+        """Return a wrapper that stores the function's exception, because DataFusion forwards only its message."""
 
         def run(*columns: pa.Array) -> pa.Array:
             try:

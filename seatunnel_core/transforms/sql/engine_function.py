@@ -32,7 +32,7 @@ class EngineFunction:
 
 
 class EngineFunctions:
-    """Functions of the engine that one statement calls."""
+    """Engine functions that one statement calls."""
 
     def __init__(self) -> None:
         self.made: list[EngineFunction] = []
@@ -98,7 +98,8 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 def _from_zero(column: pa.Array) -> pa.Array:
     """Return a column with offset 0, by copying it if necessary.
 
-    Other offsets are not supported in DataFusion's strings by some Arrow kernels, and in other columns by DataFusion.
+    Some Arrow kernels do not support other offsets in DataFusion's strings. DataFusion does not support them in other
+    columns.
     """
     if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])

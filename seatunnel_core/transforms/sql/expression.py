@@ -115,7 +115,7 @@ class Expressions:
         return self._of_one_type(nodes, values, common, exactly)
 
     def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
-        """Compile expressions to compare, with a common type."""
+        """Compile expressions to be compared, and convert them to a common type."""
         return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as, cast)
 
     def _of_one_type(

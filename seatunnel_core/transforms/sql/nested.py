@@ -12,7 +12,7 @@ from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value, is_list
 
 
 def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
-    """Compile access to a field of a row, a key of a map, or an element of an array, from 0; null if missing."""
+    """Compile access to a field of a row, a key of a map, or a 0-based element of an array; null if missing."""
     if pa.types.is_struct(value.type):
         return _field(functions, value, key, what)
     if pa.types.is_map(value.type):

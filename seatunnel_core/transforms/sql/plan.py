@@ -48,7 +48,7 @@ class Plan:
         return self.engine.run(rows, kinds)
 
     def announced(self, schema: TableSchema) -> TableSchema:
-        """Return the output table. It has no key if a key column is omitted or changed, or a row may become several."""
+        """Return the output schema. It has no key if a key column is omitted or changed, or rows may be exploded."""
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
 
@@ -99,7 +99,7 @@ def _explode(node: exp.Expression, columns: pa.Schema, tables: Sequence[str]) ->
 
 
 _Output = tuple[str, Value, str | None]
-"""Name, value, and the input column if the value is an unchanged column."""
+"""Output column: its name, its value, and the input column if it is unchanged."""
 
 
 def _outputs(

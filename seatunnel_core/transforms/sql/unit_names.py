@@ -7,11 +7,11 @@ from sqlglot import exp
 from seatunnel_core.transforms.sql.functions.moment_fields import OF_DATES, STEPS_US
 
 _ORDERS = {"DATEADD": (2, 1), "TIMESTAMPADD": (2, 1), "DATEDIFF": (1, 2), "DATE_TRUNC": (1,)}
-"""Functions with a unit, each with the order of its other arguments if the unit is the first argument."""
+"""Functions with a unit, mapped to the order of the other arguments if the unit is the first argument."""
 
 
 def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collection[str]) -> Sequence[exp.Expression]:
-    """Return the arguments of a call with the unit as last argument, in quotes.
+    """Return the arguments of a call with the quoted unit as the last argument.
 
     As in other databases, the unit may be the first argument, and it may be unquoted unless a column has this name.
     """

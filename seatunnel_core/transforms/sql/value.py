@@ -22,14 +22,14 @@ class Value:
     """A compiled expression."""
 
     sql: str
-    """SQL for DataFusion, with exactly the type ``type``."""
+    """DataFusion SQL that evaluates to exactly the type ``type``."""
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
     """Value of an expression that is the same for all rows, possibly a null scalar; otherwise ``None``."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Exact value of a number literal with a decimal point, for operations with decimals; otherwise it is a double."""
+    """Exact value of a literal with a decimal point, used with decimals; otherwise, the literal is a double."""
 
     fails: bool = False
     """True if the expression may fail for a row. A condition that excludes such rows must then be evaluated first."""
@@ -74,7 +74,7 @@ def engine_name(kind: pa.DataType) -> str:
 
 
 def engine_cast(sql: str, kind: pa.DataType) -> str:
-    """Return SQL that converts an expression in DataFusion."""
+    """Return DataFusion SQL that converts an expression to a type."""
     return f"arrow_cast({sql}, '{engine_name(kind)}')"
 
 
@@ -84,7 +84,7 @@ def quoted(text: str) -> str:
 
 
 def quoted_name(name: str) -> str:
-    """Return a name in DataFusion's quotes."""
+    """Return a name, quoted for DataFusion."""
     return '"' + name.replace('"', '""') + '"'
 
 

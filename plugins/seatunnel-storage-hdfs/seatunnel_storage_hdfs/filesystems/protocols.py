@@ -4,7 +4,7 @@ fsspec has an argument for this, ``pipe_file(mode="create")``, but its general i
 afterwards, so two writers may both find no object. It is a guarantee only if the file system leaves the check to its
 server. This was verified in the sources and with many concurrent writers:
 
-* adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
+* adlfs uploads with ``If-None-Match: *``, in one request or as blocks that are committed with this header;
 * gcsfs uploads with ``ifGenerationMatch=0``; always in one request, because it checks the start of larger uploads only.
 
 s3fs supports this too, but S3 and OSS have dedicated backends.
@@ -66,7 +66,7 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""Names of distributions that differ from the name of their module, keyed by module."""
+"""Names of distributions that differ from their module names, keyed by module."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:

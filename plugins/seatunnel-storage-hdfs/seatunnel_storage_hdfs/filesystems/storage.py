@@ -176,7 +176,7 @@ class SingleWriterStorage(FileSystemStorage):
         return True
 
     def _entries(self, files: Any, prefix: str) -> Iterator[dict[str, Any]]:
-        """List folder by folder, because ``find`` treats folders that cannot be listed as empty."""
+        """List folder by folder, because ``find`` treats unreadable folders as empty."""
         yield from _files(files, self._path(prefix).rstrip("/") or "/", top=not prefix)
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
@@ -214,7 +214,7 @@ def _move(files: Any, temporary: str, path: str) -> None:
     """Move a file to its final name; raise ``StorageUnavailableError`` if it no longer exists.
 
     A claim removes the unfinished files of older engines, even of live ones. A live engine must then write its file
-    again, and finds that it was replaced.
+    again, and detects that it was superseded.
     """
     try:
         files.mv(temporary, path)

@@ -1,6 +1,6 @@
 """Checkpoints as OSS objects.
 
-A put has ``x-oss-forbid-overwrite``, so that only one of several writers succeeds, and ``Content-MD5``, so that the
+A put sends ``x-oss-forbid-overwrite``, so that only one of several writers succeeds, and ``Content-MD5``, so that the
 server rejects data that was damaged in transit. In a bucket with versioning, ``x-oss-forbid-overwrite`` has no effect;
 ``create`` detects and rejects such a bucket.
 """

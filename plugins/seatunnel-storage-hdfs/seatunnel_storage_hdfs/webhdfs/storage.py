@@ -44,7 +44,7 @@ class WebHdfsStorage(BlobStorage):
         return self._webhdfs.read(self._path(key))
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
-        """List a pipeline in one request, a consistent view; list a job or all jobs with one request per folder."""
+        """List a pipeline consistently in one request; list a job or all jobs with one request per folder."""
         return self._files(prefix)
 
     def unfinished(self, prefix: str) -> Iterator[Blob]:

@@ -28,8 +28,8 @@ _SILENT_MS = 15_000
 """Time after which a lost server is detected, in milliseconds."""
 
 _PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
-"""Prefixes of retryable SQLSTATEs: connection lost, too few resources, shutdown or start of the server, deadlock,
-a standby before its promotion, idle transaction timeout, lock timeout, statement timeout, system error."""
+"""Prefixes of retryable SQLSTATEs: connection lost, insufficient resources, server shutdown or startup, deadlock, a
+standby before its promotion, idle transaction timeout, lock timeout, statement timeout, system error."""
 
 _REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
 """Messages of permanent connection errors, which have no SQLSTATE."""

@@ -12,7 +12,7 @@ from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 
 CHUNK_BYTES = 4 << 20
-"""Size of the chunks that are examined for quotes, in bytes; twice as much memory is used."""
+"""Size of the chunks that are examined for quotes, in bytes; examining one takes twice as much memory."""
 
 SAMPLE_BYTES = 1 << 20
 """Size of the sample from which the length of rows is estimated, in bytes."""

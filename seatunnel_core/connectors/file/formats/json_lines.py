@@ -74,7 +74,7 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an ID for each line. It depends on the position and on the text, because a file may be rewritten."""
+        """Return an ID for each line. The ID depends on the position and the text, because a file may be rewritten."""
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
         path = self.file.version.path

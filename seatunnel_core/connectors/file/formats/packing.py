@@ -36,7 +36,10 @@ def modules(codec: str | None) -> tuple[str, ...]:
 
 
 def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream of the decompressed content. For damaged data, it raises ``OSError`` without an ``errno``."""
+    """Return a stream of the decompressed content.
+
+    If the data is damaged, reading raises ``OSError`` without an ``errno``.
+    """
     if codec in _UNPACKED:
         return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
     return pa.CompressedInputStream(stream, codec)

@@ -105,7 +105,7 @@ class ParquetFileWriter(FileWriter):
 
 
 def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
-    """Return the columns in which values repeat; for others, Arrow would build a dictionary and then discard it."""
+    """Return the columns in which values repeat; in others, Arrow would build a dictionary and discard it."""
     if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
         return True
     sample = table.slice(0, SAMPLE_ROWS)

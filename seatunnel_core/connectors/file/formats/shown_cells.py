@@ -194,7 +194,7 @@ def _commas_behind(parts: Sequence[_Token], last: int) -> int:
 
 
 def _whole(digits: str, parts: Sequence[_Token], *, grouped: bool) -> str:
-    """Return the digits before the decimal point at their placeholders; the first takes all remaining digits."""
+    """Return the digits before the decimal point at their placeholders; the first one takes all further digits."""
     first = next((at for at, each in enumerate(parts) if each.kind == "digit"), None)
     if first is None:
         return "".join(each.text for each in parts if each.kind != "comma") + digits

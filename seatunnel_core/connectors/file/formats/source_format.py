@@ -93,7 +93,7 @@ class SourceFormat(ABC):
         """Return the columns of a file; raise ``SourceError`` if they cannot be inferred."""
 
     def doubt(self, file: OpenFile) -> str:
-        """Return a warning about a probable mistake in a file with inferred columns, else ``""``. Runs in a task."""
+        """Return a warning about a probable mistake in a file with inferred columns, or ``""``. Runs in a task."""
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
@@ -103,12 +103,12 @@ class SourceFormat(ABC):
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
         """Return the columns of all files, from the results of ``found`` for their chunks, in order.
 
-        By default, a result is the columns of a file as a string.
+        By default, each result is a string that describes the columns of a file.
         """
         return together([schema_from_text(each) for each in found], typed=self.typed)
 
     def sample(self) -> str:
-        """Describe the sample, for example ``"all rows of all files"``; empty for the beginning of each file."""
+        """Describe the sample, such as ``"all rows of all files"``; return ``""`` for the beginning of each file."""
         return ""
 
     @abstractmethod

@@ -41,7 +41,7 @@ class SheetFile:
         self._row = 0
 
     def add(self, cells: list[str]) -> None:
-        """Add a row of cells that functions of this module have returned; an empty string is an empty cell."""
+        """Add a row of cells created by the functions of this module; an empty string is an empty cell."""
         self._row += 1
         at = self._row
         placed = (f'<c r="{letters(place)}{at}"{cell[2:]}' for place, cell in enumerate(cells) if cell)

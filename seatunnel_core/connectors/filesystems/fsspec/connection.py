@@ -36,7 +36,7 @@ class Connection:
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:
-    """Return the connection of this thread and process: a fork must not use the connection of its parent."""
+    """Return the connection of this thread and process: a forked process must not use its parent's connection."""
     connections: dict[str, Connection] = _connected.__dict__
     key = repr((os.getpid(), protocol, sorted(options.items())))
     if key not in connections or connections[key].lost:

@@ -47,7 +47,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @contextmanager
     def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
-        """Yield the fsspec client for one request. After an ``EIO`` error, the connection counts as lost."""
+        """Yield the fsspec client for one request. After an ``EIO`` error, mark the connection as lost."""
         connection = connection or self.connection
         try:
             with os_errors(path), connection.turn:

@@ -1,6 +1,6 @@
 """Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
-A small object is written in one request, a larger one is uploaded in parts. Until the upload completes, a small
+A small object is written in one request; a larger one is uploaded in parts. Until the upload completes, a small
 placeholder object (a note) occupies the object's key. A cleanup needs the notes to find the uploads of failed tasks,
 because some servers (MinIO) cannot list uploads by key prefix.
 """
@@ -15,10 +15,10 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Size of the first 1,000 parts of an upload, in bytes; doubled for each further 1,000. Stores accept 10,000 parts."""
+"""Size of the first 1,000 parts of an upload, in bytes; size doubles every 1,000 parts. Stores accept 10,000 parts."""
 
 NOTE = b"\n"
-"""Content of a note. If the quota of a bucket is exhausted, it rejects one byte, but not an empty object."""
+"""Content of a note. It has one byte because a bucket with an exhausted quota rejects it, but not an empty object."""
 
 
 def mark(staged: str) -> str:

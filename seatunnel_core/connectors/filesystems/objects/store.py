@@ -60,7 +60,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def head(self, key: str) -> Found:
-        """Return an object with its mark."""
+        """Return the metadata of an object, including its mark."""
 
     @abstractmethod
     def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:

@@ -1,1 +1,1 @@
-"""Supported databases: a ``Dialect`` for each, with the conversion of values and the setup of sessions."""
+"""Supported databases: a ``Dialect`` for each, which converts values and sets up sessions."""

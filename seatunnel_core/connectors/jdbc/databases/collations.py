@@ -1,7 +1,7 @@
 """Keys in MySQL and MariaDB, where collations may ignore case, accents or trailing spaces.
 
 Key columns that a sink creates have a binary collation without padding. In an existing table, different keys may be
-equal in its collation; the sink reports how many keys were merged.
+equal under the table's collation; the sink reports how many keys were merged.
 """
 
 import logging
@@ -43,7 +43,7 @@ def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, key
 
 
 def collated(declared: str, column: pa.Field) -> str:
-    """Return the declared type of a new column, including a collation set by ``with_exact_keys``."""
+    """Return the declared type of a new column, including any collation set by ``with_exact_keys``."""
     found = (column.metadata or {}).get(_COLLATION)
     return f"{declared} COLLATE {found.decode()}" if found else declared
 

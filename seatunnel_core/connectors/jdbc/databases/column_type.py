@@ -1,4 +1,4 @@
-"""Column types for new tables in databases that follow the SQL standard, and for the values of rows."""
+"""Column types for new tables in databases that follow the SQL standard, and the types in which values are sent."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ _PLAIN = re.compile(
     r"bool(ean)?|date",
     re.IGNORECASE,
 )
-"""Declared types of columns that may be widened. Other declarations are stricter than their Arrow type."""
+"""Pattern of the declared types that may be widened. Other declared types are stricter than their Arrow type."""
 
 _FLAG = "tinyint(1)"
 """MySQL's boolean type. It is not widened: in a text column, its values would become 1 and 0."""
@@ -67,7 +67,7 @@ def is_plain(column: TableColumn) -> bool:
 
 
 def fits(have: pa.DataType, column: TableColumn) -> bool:
-    """Return True if a column accepts values of the type; single values may still be too large."""
+    """Return True if a column accepts values of the type ``have``; individual values may still be too large."""
     assert isinstance(column, Column)
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):

@@ -44,7 +44,7 @@ Asking = Callable[[str], Sequence[Sequence[Any]]]
 
 
 class Dialect(TableDatabase):
-    """A database at an address, with the behaviour of its kind. Picklable.
+    """A database at an address, with the behaviour specific to its kind. Picklable.
 
     Call the methods under "writing" only if ``not_written`` is empty.
     """
@@ -58,22 +58,22 @@ class Dialect(TableDatabase):
     """True if several connections can read the same snapshot of the database."""
 
     one_writer: ClassVar[bool] = False
-    """True if a writing transaction blocks all other writers, even of other tables."""
+    """True if a writing transaction blocks all other writers, including writers of other tables."""
 
     not_written: ClassVar[str] = ""
-    """Reason why sinks cannot write to the database, with an alternative; ``""`` if they can."""
+    """Reason why sinks cannot write to the database, with an alternative; ``""`` if sinks can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
     """Sort orders for the division into splits, keyed by name. Checkpoints store the names, so they must not change."""
 
     plain_order: ClassVar[str] = OWN
-    """Name of the sort order that is safe for every column."""
+    """Name of the sort order that is reliable for every column."""
 
     table_options: ClassVar[str] = ""
     """SQL after the column list of a CREATE TABLE."""
 
     text_order: ClassVar[str] = ""
-    """SQL after ``table_options`` for a table that compares strings with case and accents."""
+    """SQL after ``table_options`` for a table in which string comparisons respect case and accents."""
 
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
@@ -103,7 +103,7 @@ class Dialect(TableDatabase):
         """Raise ``SourceError`` if the database does not exist and opening it would create it."""
 
     def alive(self, connection: Any) -> bool:
-        """Return True if a connection still works. Leaves it at the beginning of a transaction."""
+        """Return True if a connection still works. Leave it at the beginning of a transaction."""
         try:
             connection.exec_driver_sql("SELECT 1")
             connection.rollback()
@@ -124,21 +124,21 @@ class Dialect(TableDatabase):
             yield connection
 
     def export_snapshot(self, connection: Any) -> str:
-        """Export the snapshot of a new transaction to other connections, and return the snapshot's name."""
+        """Export the snapshot of a new transaction for other connections, and return the snapshot's name."""
         raise NotImplementedError(f"{self.address.kind} does not share snapshots")
 
     # -- names and strings ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def path(self, written: str) -> TablePath:
-        """Parse a table path: ``database.schema.table``, or its last parts; raise ``ValueError`` if it is invalid."""
+        """Parse a table path, ``database.schema.table`` or its last parts; raise ``ValueError`` if it is invalid."""
 
     def path_in(self, database: str, written: str) -> TablePath:
         """Parse the options ``database`` and ``table`` of a sink; raise ``ValueError`` if they are not a path."""
         return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 2 else written)
 
     def table_name(self, path: TablePath) -> str:
-        """Return the table's name in rows: ``database.schema.table``."""
+        """Return the name of a table as rows contain it: ``database.schema.table``."""
         return ".".join((self.address.database.rpartition("/")[2], *path))
 
     def bound(self, value: Any) -> str:
@@ -160,7 +160,7 @@ class Dialect(TableDatabase):
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables in a schema (default: the schema for new tables) with names that start with ``prefix``."""
+        """Return the tables in a schema (default: the schema for new tables) whose names start with ``prefix``."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
@@ -181,8 +181,8 @@ class Dialect(TableDatabase):
     ) -> Generator[Fetched, None, None]:
         """Yield the rows of a SELECT in batches of at most ``fetch_size`` rows.
 
-        The SELECT has ``columns``, followed by the ``misfit`` of each column that has one. ``snapshot`` is the name of
-        the snapshot to read; ``None`` for the current state.
+        The SELECT returns ``columns``, followed by the ``misfit`` expression of each column that has one. ``snapshot``
+        is the name of the snapshot to read; ``None`` for the current state.
         """
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class Dialect(TableDatabase):
         """Begin a transaction on a connection for rows, unless the driver does so implicitly."""
 
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
-        """Insert rows into a table, matching columns by name. ``connection`` is for rows, and in a transaction."""
+        """Insert rows into a table, matching columns by name. ``connection`` is for rows and in a transaction."""
         raise NotImplementedError(self.not_written)
 
     def execute(self, connection: Any, statement: str) -> None:
@@ -278,7 +278,7 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left. The rows are valid then, and a retry may succeed."""
+        """Return True if the server has no space left. In that case, the rows are valid, and a retry may succeed."""
         return False
 
     def message_of(self, error: BaseException) -> str:
@@ -314,7 +314,7 @@ _making = threading.Lock()
 
 
 def _engine(dialect: Dialect) -> Any:
-    """Return the cached engine for a database; creating an engine takes milliseconds."""
+    """Return the engine for a database, which is cached because creating an engine takes milliseconds."""
     with _making:
         if dialect.address not in _engines:
             _engines[dialect.address] = dialect.engine()

@@ -33,7 +33,7 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
 }
 _ORDERED = set(_PLAIN) - {"BLOB"}
-"""Types with literals that compare in the same order as the values."""
+"""Types whose literals compare in the same order as their values."""
 
 _CAST = {
     "UTINYINT": ("SMALLINT", pa.int16()),
@@ -47,7 +47,7 @@ equivalent are read as strings.
 """
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with some values that rows cannot represent, mapped to the expression that reads a column and its Arrow type.
+"""Types with values that rows cannot represent, mapped to the expression that reads a column and its Arrow type.
 """
 
 
@@ -149,7 +149,7 @@ def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str
 
 
 def _shown(value: pa.Scalar) -> str:
-    """Return a date or time as a string for messages. DuckDB stores infinity as the smallest or largest number."""
+    """Return a date or time as a string for messages. DuckDB stores infinity as the smallest or largest integer."""
     if of.is_nested(value.type):
         return "an element"
     bits = value.type.bit_width - 1

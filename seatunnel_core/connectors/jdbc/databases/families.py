@@ -11,7 +11,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]
-"""Description of a staging table in a committable. Its entry ``root`` is the path of the parent table."""
+"""Description of a staging table in a committable. Its entry ``root`` contains the path of the parent table."""
 
 _ID_CHARACTERS = 24
 
@@ -25,7 +25,7 @@ class Families:
     _found: dict[TablePath, Family | None] = field(factory=dict, init=False)
 
     def of(self, path: TablePath, key: Sequence[str]) -> Family | None:
-        """Return a table with its child tables; ``None`` if there are no child tables."""
+        """Return a table together with its child tables; ``None`` if it has no child tables."""
         if path not in self._found:
             self._found[path] = self._looked_up(path, key)
         return self._found[path]

@@ -9,7 +9,7 @@ _LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
     "postgresql": (63, "bytes in UTF-8", lambda name: len(name.encode())),
     "mysql": (64, "characters", len),
 }
-"""For each kind of database: the maximum length of a name, its unit, and a function that measures a name."""
+"""Maximum length of a name, its unit, and the function that measures a name, keyed by kind of database."""
 
 
 def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:

@@ -40,10 +40,10 @@ _STATEMENT_BYTES = 4 << 20
 """Maximum size of an INSERT of several rows, in bytes; larger ones are not faster."""
 
 _PACKET_MARGIN = 65_536
-"""Part of a packet that is reserved for the SQL before the rows, in bytes."""
+"""Size of the part of a packet that is reserved for the SQL before the rows, in bytes."""
 
 _PAIRS = 200
-"""Maximum number of pairs of bounds that one statement compares."""
+"""Maximum number of pairs of split bounds that one statement compares."""
 
 _PASSING = {
     *(1040, 1053, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
@@ -76,7 +76,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 5.7 or newer, or MariaDB 10.3 or newer; some features need window functions, which MySQL 5.7 lacks."""
+    """MySQL 5.7 or newer, or MariaDB 10.3 or newer. Some features require window functions, which MySQL 5.7 lacks."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -116,7 +116,7 @@ class MySQL(Dialect):
         return True
 
     def session(self) -> Session:
-        """Return the parameters and first statements of a connection."""
+        """Return the parameters of a connection and the statements to run first."""
         return session_of(self.address, self.literal)
 
     # -- names and strings ----------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; with a fixed session time zone, timestamps can be sorted by value."""
+        """Return the columns; if the session time zone has a fixed offset, timestamps are sorted by value."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -263,7 +263,7 @@ class MySQL(Dialect):
         return sa.VARBINARY(255) if of.is_binary(arrow) else self.column_type(arrow)
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
-        """Return a MODIFY statement; ``None`` if it would remove a default or generated values."""
+        """Return a MODIFY statement; ``None`` if it would remove a default value or the generation of values."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
         default, extra, said = map(_text, cursor.fetchone())
@@ -293,7 +293,7 @@ class MySQL(Dialect):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a session lock; DDL such as DROP TABLE would release the locks of a transaction."""
+        """Hold a session lock; the locks of a transaction would be released by DDL such as DROP TABLE."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:

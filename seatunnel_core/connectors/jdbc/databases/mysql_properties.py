@@ -37,7 +37,7 @@ _IDLE = frozenset(
         *("useStreamLengthsInPrepStmts", "useUnbufferedInput", "useUnicode", "useUsageAdvisor"),
     ]
 )
-"""Properties that tune a Java driver, and affect neither values nor guarantees."""
+"""Properties that tune a Java driver but affect neither values nor guarantees."""
 
 _AS_BY_DEFAULT = {
     "tinyInt1isBit": "true",
@@ -59,7 +59,7 @@ _AS_BY_DEFAULT = {
     "defaultTransactionIsolation": "READ_COMMITTED",
     "transactionIsolation": "READ-COMMITTED",
 }
-"""Property values that are always in effect."""
+"""Property values that are accepted because they are always in effect."""
 
 _ISOLATION = (
     "set sessionVariables=transaction_isolation='REPEATABLE-READ', for example (tx_isolation before MariaDB 11.1); "

@@ -1,4 +1,4 @@
-"""Connections to MySQL and MariaDB: parameters, the first statements of a session, and the reader of rows."""
+"""Connections to MySQL and MariaDB: connection parameters, first statements of a session, and the reader of rows."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -20,14 +20,14 @@ _SESSION = (
     "',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), lock_wait_timeout = 60",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
-"""Session settings: reject values that do not fit instead of truncating them, keep 0 in AUTO_INCREMENT columns, and
-wait at most a minute, not a day, for the lock on a table that is to be dropped.
+"""Session settings that reject values that do not fit instead of truncating them, keep 0 in AUTO_INCREMENT columns, and
+wait at most a minute instead of a day for the lock on a table to be dropped.
 """
 
 
 @frozen(kw_only=True)
 class Session:
-    """Parameters and first statements of a connection."""
+    """Parameters of a connection, and the statements to run first."""
 
     parameters: Mapping[str, Any] = field(repr=False)
     """Parameters of PyMySQL's and asyncmy's ``connect``."""
@@ -36,7 +36,7 @@ class Session:
     """Statements to run first on a connection."""
 
     zero_is_null: bool
-    """True to read the date 0000-00-00 as null; if False, it is an error."""
+    """True to read the date 0000-00-00 as null; if False, this date is an error."""
 
 
 def session_of(address: Address, literal: Callable[[str], str]) -> Session:

@@ -67,7 +67,7 @@ _BEGINNING = 64
 """Length of the prefix that orders split bounds, in characters or bytes. The server sorts by at least this prefix."""
 
 _INDEXED = 255
-"""Maximum declared length of a column that is sorted by full values instead of prefixes."""
+"""Maximum declared length of a column that is sorted by its full values instead of prefixes."""
 
 MOMENT = "moment"
 """Name of the sort order for timestamps in a time zone with daylight saving time."""
@@ -112,7 +112,7 @@ ORDERS: dict[str, Order] = {
         description="in byte order",
     ),
 }
-"""Sort orders, keyed by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use
+"""Sort orders, keyed by kind of column. ``enum`` and ``set`` values sort by number but compare as strings, so they use
 ``index``. Strings without a declared collation are compared in the connection's collation, so they use ``bytes``.
 """
 
@@ -166,7 +166,7 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 def fixed_zone(session: str, system: str) -> str:
     """Return the time zone of a session if it has a fixed offset, else ``""``; ``system`` is the zone ``SYSTEM``.
 
-    An abbreviation other than UTC may depend on daylight saving time, such as GMT, which London uses in winter.
+    An abbreviation other than UTC, such as GMT (London in winter), may depend on daylight saving time.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
@@ -194,7 +194,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert a column.
+    """Convert a column of result values.
 
     Return the array, with null for values that rows cannot represent, and an error message for each of these, keyed by
     row index.

@@ -42,7 +42,7 @@ _REFUSED = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in"),
 )
-"""Messages of permanent connection errors, which have no SQLSTATE."""
+"""Messages of permanent connection errors that have no SQLSTATE."""
 
 _CREATING = 0x5EA_7C4EA7E
 """Key of the advisory lock for creating tables."""
@@ -288,7 +288,7 @@ class PostgreSQL(Dialect):
         return self.literal(at.isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
-        """Return a comparison of strings, because json values cannot be compared and citext ignores case."""
+        """Return a condition that compares strings, because json values cannot be compared and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
@@ -355,7 +355,7 @@ class PostgreSQL(Dialect):
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if the connection with the snapshot was lost; a pipeline restart exports a new snapshot."""
+        """Return True if the connection that holds the snapshot was lost; a pipeline restart exports a new snapshot."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

@@ -12,7 +12,7 @@ LIBPQ = {
     "requireAuth": "require_auth",
     "sslNegotiation": "sslnegotiation",
 }
-"""Properties of the JDBC driver and their names in libpq."""
+"""Mapping from properties of the JDBC driver to their names in libpq."""
 
 ROLES = {
     **dict.fromkeys(("any", "preferprimary"), "any"),

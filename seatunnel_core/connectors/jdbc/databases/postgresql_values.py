@@ -42,7 +42,7 @@ _SHORT = {
     "time without time zone": "time",
 }
 _AS_TEXT_DIRECT = {"json", "xml"}
-"""Types that are read as strings and that COPY also accepts as strings."""
+"""Types that are read as strings and that COPY accepts as strings."""
 
 _SINCE_1970_D = 10_957
 _SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
@@ -53,8 +53,8 @@ _LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
 def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has_order: bool) -> Column:
     """Return the column for an entry of the catalog.
 
-    ``modifier`` encodes precision and scale; -1 if there is none. ``base`` is the name of the type, or of the base type
-    of a domain, and ``kind`` its ``typtype``. ``has_order`` is True if ``>=`` can compare values of the type.
+    ``modifier`` encodes precision and scale; it is -1 if the type has none. ``base`` is the name of the type, or of the
+    base type of a domain, and ``kind`` its ``typtype``. ``has_order`` is True if ``>=`` can compare values of the type.
     """
     found = _of_type(name, modifier, base, kind, declared)
     misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
@@ -85,7 +85,7 @@ def before_4713_bc(values: pa.Array) -> pa.Array | None:
 
 
 def with_typed_array(column: Column) -> Column:
-    """Return an array column for reading, with its element type if rows support that type."""
+    """Return an array column as it is read: as a typed array if rows support the element type."""
     if not (column.declared.endswith("[]") and column.arrow == pa.list_(pa.string())):
         return column
     element = column.declared.removesuffix("[]")
@@ -118,7 +118,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Remove the length from a declared type; ``bit`` and ``character``, with default length 1, become ``varying``."""
+    """Remove the length from a declared type. ``bit`` and ``character``, with default length 1, become ``varying``."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 
@@ -139,7 +139,7 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Convert an ADBC batch to rows. The arrays after the columns contain the values that do not fit, as strings."""
+    """Convert an ADBC batch to rows. The arrays after the columns contain, as strings, the values that do not fit."""
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)
@@ -175,14 +175,14 @@ _INFINITE = {
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Format a date or timestamp that rows cannot represent, or the first one in an array, for a message."""
+    """Format a date or timestamp that rows cannot represent, or the first such value in an array, for a message."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57
-"""Maximum length of a number as a string that fits a decimal256 with 76 digits, 18 of them after the point."""
+"""Maximum length of a numeric string that always fits into a decimal256 with 76 digits, 18 of them after the point."""
 
 
 def cast_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -19,16 +19,16 @@ class KnownProperties:
     """Names of supported properties."""
 
     idle: frozenset[str]
-    """Properties that tune the Java driver, and affect neither values nor guarantees."""
+    """Properties that tune the Java driver but affect neither values nor guarantees."""
 
     as_by_default: Mapping[str, str] = field(factory=dict)
-    """Property values that are always in effect."""
+    """Property values that are accepted because they are always in effect."""
 
     instead: Mapping[str, str] = field(factory=dict)
-    """Alternatives to properties; ``{}`` is replaced by the property's value."""
+    """Alternatives to unsupported properties, for messages; ``{}`` is replaced by the property's value."""
 
     unknown: str = "Remove it, or correct its name"
-    """Advice about an unknown property; ``{}`` is replaced by its name."""
+    """Advice about an unknown property, for messages; ``{}`` is replaced by its name."""
 
     numbers: frozenset[str] = frozenset()
     """Properties with integer values."""

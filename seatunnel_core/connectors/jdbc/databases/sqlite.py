@@ -1,4 +1,4 @@
-"""SQLite, through Python's ``sqlite3``: a file shared by tasks and driver, with one writer at a time."""
+"""SQLite, through Python's ``sqlite3``: a file that the driver and the tasks share, with one writer at a time."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _WAIT_S = 60.0
-"""Timeout for the lock of another process, in seconds."""
+"""Timeout for waiting for another process's lock, in seconds."""
 
 _MOST_DIGITS = 76
 """Maximum number of digits of a decimal in rows."""
@@ -46,14 +46,14 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Arrow types, keyed by a part of the declared type; the first match decides. Other types are read as strings."""
+"""Arrow types, keyed by a part of the declared type; the first match applies. Other types are read as strings."""
 
 
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
-    A column may contain values of any type: numbers sort before strings, and strings before bytes. Bounds of splits
-    have the declared type; values of other types are in the first or the last split.
+    A column may contain values of any type: numbers sort before strings, and strings before bytes. Split bounds have
+    the declared type; values of other types are in the first or the last split.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -164,7 +164,7 @@ class SQLite(Dialect):
         return list(iter(lambda: cursor.fetchmany(fetch_size), []))
 
     def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
-        """Return the rows with invalid UTF-8 decoded as lone surrogates, so that messages can identify the rows."""
+        """Return the rows, with invalid UTF-8 decoded as lone surrogates, so that messages can identify the rows."""
         driver = connection.connection.driver_connection
         driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
@@ -175,7 +175,7 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for a type with time zone."""
+        """Return SQLAlchemy's type, a string for more than 15 digits; raise ``TypeError`` for a type with time zone."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError(
                 "SQLite has no timestamps with a time zone; use a timestamp without a time zone, or a string"
@@ -183,11 +183,11 @@ class SQLite(Dialect):
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Return a condition that compares values and bytes: collations ignore bytes, and casts keep only 15 digits."""
+        """Return a condition on values and bytes, because collations ignore bytes and casts keep only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def row_image(self, columns: Sequence[TableColumn], of: str) -> str:
-        """Return an image with strings in hexadecimal, because ``quote`` ends at a NUL character."""
+        """Return an image of a row that contains strings in hexadecimal, because ``quote`` stops at a NUL character."""
         written = []
         for name in (f"{of}.{self.quoted(column.name)}" for column in columns):
             kind = f"typeof({name})"
@@ -224,7 +224,7 @@ class SQLite(Dialect):
 
 
 def _decimal(words: str) -> pa.DataType:
-    """Return the type for a declared decimal; string if it has more than 76 digits or no precision."""
+    """Return the type for a declared decimal: string if it has more than 76 digits or no precision."""
     inside = [int(part) for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
     precision, scale = [*inside, 0][:2] if inside else (38, 18)
     if not 0 < precision <= _MOST_DIGITS:

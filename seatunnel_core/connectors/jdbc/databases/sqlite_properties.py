@@ -1,4 +1,4 @@
-"""Properties of SQLite's JDBC driver; many are pragmas."""
+"""Properties of SQLite's JDBC driver, many of which are pragmas."""
 
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
 

@@ -24,7 +24,7 @@ _TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
 
 
 def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert a column. Return it with null for values that rows cannot represent, and their messages by row index."""
+    """Convert a column. Return it with null for values that rows cannot represent, and error messages by row index."""
     kind = column.arrow
     one = _reader(kind)
     hint = f"; convert it in query, for example {_HINTS.get(_family(kind), 'CAST({} AS TEXT)')}".format(
@@ -169,7 +169,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Convert values to the form that SQLite stores; raise ``ValueError`` if it would store a different value."""
+    """Convert values to the form that SQLite stores; raise ``ValueError`` if SQLite would store a different value."""
     one: Callable[[Any], Any] | None = None
     if of.is_decimal(column.type):
         one = str if _keeps_texts(declared) else _kept_number
@@ -188,7 +188,7 @@ def _keeps_texts(declared: str) -> bool:
 
 
 def _kept_number(value: Decimal) -> int | str:
-    """Return an integer for a whole number, else a string, which SQLite converts to a double if no digits are lost."""
+    """Return an integer for a whole number, else a string, which SQLite turns into a double if no digits are lost."""
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:

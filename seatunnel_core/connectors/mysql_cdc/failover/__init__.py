@@ -1,1 +1,1 @@
-"""Continuation of a job at another server, by the GTIDs of the transactions that it has read."""
+"""Failover of a job to another server, based on the GTIDs of the transactions that the job has read."""

@@ -1,4 +1,4 @@
-"""Server at which a job may continue after a failover, and the reasons for which it cannot."""
+"""Candidate server for a job after a failover, and the reasons why the job cannot continue there."""
 
 from attrs import frozen
 
@@ -24,14 +24,14 @@ WRITTEN = "that a sink which writes directly may have written to its target"
 
 
 class LaggingReplicaError(SourceError):
-    """A replica has not executed all transactions that the job has read from the former server."""
+    """Error for a replica that has not executed all transactions that the job has read from the former server."""
 
     retryable = True
 
 
 @frozen
 class Candidate:
-    """A server that is not the one from which a job has read the log."""
+    """A server other than the one from which a job has read the log."""
 
     server: Server
     state: ServerState
@@ -42,14 +42,14 @@ class Candidate:
         return f"{self.server.dialect.address} ({self.state.identity_variable} = {self.state.identity})"
 
     def refused(self, reason: str) -> SourceChangedError:
-        """Return the error for a job that cannot continue at the server."""
+        """Return the error for a job that cannot continue on the server."""
         return SourceChangedError(
             f"{self} is not the server {self.former} from which the job has read the log, and the job cannot continue "
             f"there: {reason}. Restore the url, or start a new job"
         )
 
     def removed(self, unread: str) -> LogRemovedError:
-        """Return the error for a server that has executed unread transactions, and does not have them in its log."""
+        """Return the error for a server that has executed unread transactions, but does not have them in its log."""
         return LogRemovedError(
             f"{self} has executed transactions that the job has not read from the server {self.former}, and its log "
             f"does not contain them: {unread}. They were removed together with old log files, or were never logged "
@@ -58,7 +58,7 @@ class Candidate:
         )
 
     def cut(self, at: LogPosition, end: LogPosition) -> SourceError:
-        """Return the retryable error for a log that was not sent up to its end."""
+        """Return the retryable error for a log stream that ended before the end of the log."""
         error = SourceError(f"{self} sent its log up to {at}, and the log ends at {end}; the log is read again")
         error.retryable = True
         return error
@@ -71,8 +71,8 @@ class Candidate:
             where: Part of a sentence that states why the server needs the transactions.
 
         Raises:
-            LaggingReplicaError: It has not, but it may still receive them, because it is a replica.
-            SourceChangedError: It has not.
+            LaggingReplicaError: The server lacks transactions but may still receive them, because it is a replica.
+            SourceChangedError: The server lacks transactions.
         """
         if not (lost := missing(read, executed(self.server, self.state))):
             return

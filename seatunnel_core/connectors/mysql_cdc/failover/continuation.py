@@ -1,7 +1,7 @@
-"""Continuation of a job at another server that has all transactions which the job has read.
+"""Continuation of a job on another server that has all transactions that the job has read.
 
 Only a poll moves a job to another server, and only while no range of the log is being read. A range that was planned
-for the former server is not read at another one: its reader reports that it has read nothing.
+for the former server is not read from another server: its reader reports that it has read nothing.
 """
 
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ UNKNOWN = (
 
 @frozen
 class Continuation:
-    """Progress of a job at its former server, and the server at which it may continue."""
+    """Progress of a job on its former server, and the server on which it may continue."""
 
     candidate: Candidate
     progress: Progress
 
     def require_possible(self, *, is_bounded: bool) -> None:
-        """Raise ``SourceChangedError`` if the progress can never be continued at another server.
+        """Raise ``SourceChangedError`` if the progress can never be continued on another server.
 
         Args:
             is_bounded: True if the options define an end of the job.
@@ -64,8 +64,8 @@ class Continuation:
         """Check that the server has all transactions that the job has read.
 
         Raises:
-            LaggingReplicaError: It has not, but it may still receive them.
-            SourceChangedError: It has not.
+            LaggingReplicaError: The server lacks transactions, but may still receive them.
+            SourceChangedError: The server lacks transactions.
         """
         self.candidate.require_executed(
             self._transactions(self.progress.gtids or ""),
@@ -73,7 +73,7 @@ class Continuation:
         )
 
     def continued(self, written: str | None = None, *, writes_directly: bool = False) -> Progress:
-        """Return the progress with positions of the server.
+        """Return the progress with log positions of the new server.
 
         Args:
             written: Transactions of the former server that this process may have read; ``None`` if they are unknown.
@@ -123,7 +123,7 @@ class Continuation:
         return found
 
     def moved(self) -> str:
-        """Return the warning about a job that continues at another server."""
+        """Return the warning about a job that continues on another server."""
         return (
             f"reading continues at {self.candidate}, which has all transactions that were read from the server "
             f"{self.candidate.former}"
@@ -134,7 +134,7 @@ class Continuation:
 
 
 def continuation_of(server: Server, state: ServerState, progress: Progress, *, is_bounded: bool) -> Continuation | None:
-    """Return the continuation of progress at another server; ``None`` if the server is the one of the progress.
+    """Return the continuation of the progress on another server; ``None`` if the progress belongs to this server.
 
     Raises:
         SourceChangedError: The progress can never be continued at another server.
@@ -147,12 +147,12 @@ def continuation_of(server: Server, state: ServerState, progress: Progress, *, i
 
 
 def require_same_log(server: Server, state: ServerState, progress: Progress) -> None:
-    """Check that the log of the server of the progress still has exactly the read transactions before its position.
+    """Check that the server's log still contains exactly the transactions that were read, up to the known position.
 
     A server that was restored from a backup has the same identity, but it may have other transactions.
 
     Raises:
-        SourceChangedError: The log has other transactions there.
+        SourceChangedError: The log contains other transactions.
         SourceError: The log cannot be read.
     """
     if progress.gtids is None or not state.has_gtids:

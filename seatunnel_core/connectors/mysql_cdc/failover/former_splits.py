@@ -1,4 +1,4 @@
-"""Splits that were planned for the former server of a job. They are never read at another one."""
+"""Splits that were planned for the former server of a job. They are never read from another server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +11,12 @@ from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 
 
 def is_skipped(server: Server, state: ServerState, body: Mapping[str, Any], context: ReadContext) -> bool:
-    """Return True if a split was planned for another server, and report that nothing of its range was read.
+    """Return True if a split was planned for another server, and report that none of its range was read.
 
     The next poll then determines from the reported GTIDs where reading continues.
 
     Raises:
-        ServerReplacedError: The task has an outdated server. Restart the pipeline.
+        ServerReplacedError: The task uses an outdated server. Restart the pipeline.
         SourceChangedError: The split is a chunk or a range between chunks, or the range has no GTIDs.
     """
     if body.get("server", state.identity) == state.identity:  # earlier versions did not store the server

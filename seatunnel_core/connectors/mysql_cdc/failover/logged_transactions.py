@@ -1,4 +1,4 @@
-"""Transactions in the log of a server, and those before a position."""
+"""Transactions in the log of a server, and transactions before a log position."""
 
 import re
 from collections.abc import Generator
@@ -47,7 +47,7 @@ def purged(server: Server) -> GtidSet:
 
 
 def gtid_events(server: Server, file: str) -> Generator[tuple[LogPosition, bytes], None, None]:
-    """Yield each event with GTIDs from the beginning of a log file on, with its position.
+    """Yield each event with GTIDs and its position, starting at the beginning of a log file.
 
     The last item is the end of the log, without an event.
 
@@ -99,7 +99,7 @@ class TransactionsBefore:
 
     transactions: Transactions
     last: str = ""
-    """The last one of them; empty if the file of the position has none before it, or was not read."""
+    """Last of these transactions; empty if the log file has none before the position, or was not read."""
 
 
 def transactions_before(
@@ -107,11 +107,11 @@ def transactions_before(
 ) -> TransactionsBefore | None:
     """Return exactly the transactions before a position at which a transaction begins.
 
-    Unless the log ends there, its file is read from the beginning.
+    Unless the log ends there, the file of the position is read from its beginning.
 
     Args:
         server: The server.
-        state: Its state.
+        state: State of the server.
         end: The position.
         reads_log: True to read the log even if it ends there.
 

@@ -1,4 +1,4 @@
-"""Settings of a server that allow a job to continue at another one after a failover."""
+"""Server settings that allow a job to continue on another server after a failover."""
 
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 
@@ -6,7 +6,7 @@ _ON = ("1", "ON")
 
 
 def obstacle(server: Server, state: ServerState) -> str:
-    """Return the setting of a server for which positions in its log cannot be determined by GTIDs; empty if none."""
+    """Return the server setting that prevents finding log positions by GTIDs; empty if there is none."""
     if not state.has_gtids:
         return f"gtid_mode is {state.settings.get('gtid_mode', 'OFF')} instead of ON"
     if not state.is_maria:

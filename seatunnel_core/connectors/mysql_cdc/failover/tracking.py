@@ -1,4 +1,4 @@
-"""Transactions that a job has read or may have written, by which it can continue at another server."""
+"""Transactions that a job has read or may have written, which allow it to continue on another server."""
 
 import time
 
@@ -11,12 +11,12 @@ from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 
 _PAUSE_S = 600.0
-"""Time between attempts to determine the transactions, in seconds, because one may read a whole file of the log."""
+"""Time between attempts to determine the transactions, in seconds. An attempt may read a whole log file."""
 
 
 @define
 class Tracking:
-    """Determines the read transactions once, after the tables are copied. Each range then adds those that it reads."""
+    """Transactions that were read, determined once after the tables are copied. Each range then adds its own."""
 
     written: str | None = field(default=None, init=False)
     """Transactions that this process may have read. Sinks that write directly may have written them.
@@ -55,5 +55,5 @@ class Tracking:
             self.written = str(possibly_logged(server, state))
 
     def follow(self) -> None:
-        """Prepare for another server. It must have the transactions that were written."""
+        """Prepare to continue on another server, which must have the transactions that were written."""
         self.is_verified, self._next_s = False, 0.0

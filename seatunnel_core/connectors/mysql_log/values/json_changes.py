@@ -15,7 +15,7 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def changed_document(before: bytes, changes: bytes) -> str:
-    """Return a JSON document as a string after applying changes.
+    """Apply changes to a JSON document, and return the result as a string.
 
     Args:
         before: The document before the update, in MySQL's binary format.

@@ -1,4 +1,4 @@
-"""Conversion to Arrow of strings, bytes, ENUM and SET members, and JSON documents."""
+"""Conversion of strings, bytes, ENUM and SET members, and JSON documents to Arrow."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -13,14 +13,14 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def elements_of(literals: pa.Array, delimiter: str) -> tuple[pa.Array, dict[int, str]]:
-    """Parse array literals to lists of strings.
+    """Parse array literals into lists of strings.
 
     Args:
         literals: The literals, as strings.
         delimiter: Delimiter of elements: ``;`` for ``box``, otherwise ``,``.
 
     Returns:
-        The lists, and messages by index for multidimensional arrays, which become null.
+        The lists, and messages keyed by the index of multidimensional arrays, which become null.
 
     Raises:
         MalformedLogError: A string is not an array literal.

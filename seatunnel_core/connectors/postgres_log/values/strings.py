@@ -13,7 +13,7 @@ _MOST_BYTES = (1 << 31) - 1
 
 
 def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbers]:
-    """Concatenate ranges of a buffer. Also return the offset of each range and of the end."""
+    """Concatenate ranges of a buffer. Return the bytes, the offset of each range, and the end offset."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     total = int(offsets[-1])
@@ -25,7 +25,7 @@ def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbe
 
 
 def binary(values: Values) -> pa.Array:
-    """Return the values as bytes; null for null or absent values."""
+    """Return the values as bytes; null and absent values become null."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     return _array(pa.binary(), values, data, offsets)
 

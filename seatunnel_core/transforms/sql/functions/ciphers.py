@@ -33,7 +33,7 @@ def des_decrypt(call: Call) -> Value:
 
 @function("AES_ENCRYPT", least=2, most=3)
 def aes_encrypt(call: Call) -> Value:
-    """Compile AES_ENCRYPT(string, key[, initialization vector]); a random default vector precedes the result."""
+    """Compile AES_ENCRYPT(string, key[, initialization vector]); a random default is prepended to the result."""
 
     def encrypted(text: str, key: str, start: str | None = None) -> str:
         first = os.urandom(16) if start is None else _start(start)
@@ -59,8 +59,8 @@ def aes_decrypt(call: Call) -> Value:
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
     """Compile a call with string arguments; ``stays`` is True for a deterministic function.
 
-    Messages do not contain the values. If the argument with the index ``text`` is null, so is the result. A null key
-    or initialization vector is an error, because the string would be lost.
+    Messages do not contain the values. If the argument at index ``text`` is null, the result is null. A null key or
+    initialization vector is an error, because the string would be lost.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:

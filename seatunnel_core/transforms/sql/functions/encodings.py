@@ -16,7 +16,7 @@ from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 
 @function("TO_BASE64", most=2)
 def to_base64(call: Call) -> Value:
-    """Compile TO_BASE64 of bytes, or of a string in UTF-8 or the charset of the second argument."""
+    """Compile TO_BASE64 of bytes or a string; the second argument is the charset, by default UTF-8."""
     if call.args[0].type == BYTES and len(call.args) == 1:
         return call.make(by_row(lambda value: base64.b64encode(value).decode(), STRING), STRING, fails=False)
     charset = _charset(call)
@@ -25,7 +25,7 @@ def to_base64(call: Call) -> Value:
 
 @function("FROM_BASE64", most=2)
 def from_base64(call: Call) -> Value:
-    """Compile FROM_BASE64: a string in UTF-8 or the charset of the second argument."""
+    """Compile FROM_BASE64, which returns a string; the second argument is the charset, by default UTF-8."""
     charset = _charset(call)
     return call.make(
         by_row(lambda text: base64.b64decode(text, validate=True).decode(charset), STRING), STRING, _text(call)
@@ -83,7 +83,7 @@ fixed("GET_JSON_OBJECT", by_row(_part, STRING), STRING, STRING, STRING)
 
 
 def _steps(path: str) -> list[Callable[[Any], Any]] | None:
-    """Return the steps of a path such as ``$.a[0]['b c']``; ``None`` for another string."""
+    """Return the steps of a path such as ``$.a[0]['b c']``; ``None`` if the string is not such a path."""
     at, steps = 1, []
     while at < len(path):
         found = _STEP.match(path, at)

@@ -30,7 +30,7 @@ def array(call: Call) -> Value:
 
 @function("MAP", least=2, most=MANY)
 def map_of(call: Call) -> Value:
-    """Compile MAP of alternating keys and values; for duplicate keys the last one applies."""
+    """Compile MAP of alternating keys and values; if a key is duplicated, its last value applies."""
     if len(call.args) % 2:
         raise SqlError(
             f"Sql: {call.what}: argument {len(call.args)} is a key without a value; use MAP(key, value, key, value …)"
@@ -139,7 +139,7 @@ def vector_normalize(call: Call) -> Value:
 
 @function("VECTOR_REDUCE", least=3)
 def vector_reduce(call: Call) -> Value:
-    """Compile VECTOR_REDUCE: the first numbers of a vector; a shorter one is unchanged."""
+    """Compile VECTOR_REDUCE: the first numbers of a vector; a shorter vector is unchanged."""
     _check_vector(call, 0)
     method = call.known(2, "'TRUNCATE'").upper()
     if method != "TRUNCATE":

@@ -81,4 +81,4 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], pa.DataType, bool]] = {
     "MICROSECONDS": (_second_micros, INT, True),
     "EPOCH": (_epoch, BIGINT, True),
 }
-"""Fields by name: the function that computes the field from timestamps, its type, and True if times of day have it."""
+"""Fields by name: function that computes the field from timestamps, type, and True if times of day have it."""

@@ -140,7 +140,7 @@ def from_unixtime(call: Call) -> Value:
 
 
 def at_time_zone(call: Call) -> Value:
-    """Compile AT TIME ZONE: a timestamp interpreted in a time zone; a timestamp with zone is unchanged."""
+    """Compile AT TIME ZONE: a timestamp interpreted in a time zone; one with a time zone is unchanged."""
     clock = _zone(call, call.known(1, "a time zone"))
     value = moment(call, 0)
     if pa.types.is_timestamp(value.type) and value.type.tz:

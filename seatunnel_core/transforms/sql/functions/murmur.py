@@ -46,7 +46,7 @@ def _turned(number: int, bits: int) -> int:
 
 
 def _avalanche(number: int) -> int:
-    """Mix a number so that every bit changes half of the others."""
+    """Mix a number so that each input bit changes half of the output bits."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         number = (number ^ (number >> 33)) * factor & _ALL
     return number ^ (number >> 33)

@@ -98,7 +98,7 @@ fixed("POWER", _of_double(_power), DOUBLE, DOUBLE, DOUBLE)
 
 @function("LOG", most=2)
 def log(call: Call) -> Value:
-    """Compile LOG with the base first; without a base the natural logarithm."""
+    """Compile LOG, with the base as first argument; without a base, the natural logarithm."""
 
     def of(base: float, number: float) -> float:
         if base <= 0 or base == 1 or number <= 0:
@@ -118,7 +118,7 @@ def pi(call: Call) -> Value:
 
 @function("RAND", "RANDOM", least=0, most=1)
 def rand(call: Call) -> Value:
-    """Compile RAND; with a seed, the first number of Java's generator in all rows."""
+    """Compile RAND; with a seed, every row gets the first number of Java's generator."""
     if not call.args:
         return Value(sql="random()", type=DOUBLE)
     return call.make(by_row(_java_random, DOUBLE), DOUBLE, [call.whole(0)], fails=False)

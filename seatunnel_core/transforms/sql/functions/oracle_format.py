@@ -55,7 +55,7 @@ def _whole(pattern: str, digits: str, fraction: str) -> str | None:
 
 
 def _shortened(behind: str, fraction: str) -> str:
-    """Return the fraction without trailing zeros for which the format has the optional digit ``9``."""
+    """Return the fraction without trailing zeros where the format has the optional digit ``9``."""
     kept = fraction.rfind("0") + 1
     return behind[:kept] + behind[kept:].rstrip("0")
 

@@ -79,7 +79,7 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    r"""Compile a pattern, or raise ``ValueError``; as in Java, ``\d``, ``\w`` and ignoring case cover ASCII only."""
+    r"""Compile a pattern, or raise ``ValueError``; as in Java, ``\d``, ``\w`` and case folding cover ASCII only."""
     try:
         return re.compile(flags + re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern), re.ASCII)
     except re.error as error:

@@ -18,7 +18,7 @@ fixed("SPACE", by_row(lambda count: " " * count, STRING), STRING, INT, fails=Tru
 
 @function("CHAR_LENGTH", "LENGTH")
 def char_length(call: Call) -> Value:
-    """Compile CHAR_LENGTH: the number of characters of a string, or of bytes."""
+    """Compile CHAR_LENGTH: the number of characters in a string, or of bytes in binary data."""
     if call.args[0].type == BYTES:
         return call.make(pc.binary_length, BIGINT, fails=False)
     return call.make(pc.utf8_length, BIGINT, [call.text(0)], fails=False)
@@ -26,7 +26,7 @@ def char_length(call: Call) -> Value:
 
 @function("OCTET_LENGTH")
 def octet_length(call: Call) -> Value:
-    """Compile OCTET_LENGTH: the number of UTF-8 bytes of a string, or of bytes."""
+    """Compile OCTET_LENGTH: the number of bytes in binary data, or in a string in UTF-8."""
     return call.make(pc.binary_length, BIGINT, [_bytes(call)], fails=False)
 
 
@@ -188,7 +188,7 @@ function("POSITION", least=2)(_found(0, 1))
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
-    """Return a position from 1, or 0 if not found; a negative start counts and searches from the end."""
+    """Return a 1-based position, or 0 if not found; a negative start counts and searches from the end."""
     if text is None or wanted is None or start is None:
         return 0 if text is None else None
     if start < 0:

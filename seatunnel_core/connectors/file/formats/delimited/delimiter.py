@@ -1,7 +1,7 @@
 r"""The option ``field_delimiter`` for reading: a regular expression, as in SeaTunnel.
 
-Most are a literal string, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would split at
-every character, such as ``|`` by itself, or that is invalid, such as ``*``, is taken literally.
+Most delimiters are literal strings, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would
+split at every character, such as ``|`` by itself, or that is invalid, such as ``*``, is taken literally.
 """
 
 import re

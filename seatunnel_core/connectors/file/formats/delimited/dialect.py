@@ -106,7 +106,7 @@ class Dialect:
         return [csv.ISO8601, *(reading_format(each) for each in formats if not ISO_LIKE.fullmatch(each))]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """Return the type for Arrow's parser, which supports ISO dates only, no nested types, and at most 38 digits."""
+        """Return the type for Arrow's parser, which supports ISO dates only, no nested types and at most 38 digits."""
         if pa.types.is_date32(wanted) and not ISO_LIKE.fullmatch(self.date_format):
             return pa.timestamp("s")
         return pa.string() if pa.types.is_nested(wanted) or pa.types.is_decimal256(wanted) else wanted

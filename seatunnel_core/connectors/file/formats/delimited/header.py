@@ -1,4 +1,4 @@
-"""Detection of column names in the first line of files that are read without a header."""
+"""Detection of column names in the first line of files that are read as having no header."""
 
 from collections.abc import Iterator
 

@@ -59,7 +59,7 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the columns to read as strings: as numbers, their values would lose digits, or no value contains a digit.
+    """Yield the columns to read as strings, because numbers would lose digits or no value contains a digit.
 
     ``nan`` and ``inf`` count as numbers only next to other numbers, because they may be words.
     """

@@ -18,7 +18,8 @@ Places = NDArray[np.int64]
 """Ascending offsets in a chunk."""
 
 _LONGEST_SEARCH = 4096
-"""Maximum number of quotes to examine after a wanted offset; under the wrong assumption, no line break may be found."""
+"""Maximum number of quotes to examine after a wanted offset; under the wrong assumption, there may be no line break to
+find."""
 
 OUTSIDE, INSIDE = 0, 1
 """The two assumptions about the start of a chunk, as indexes of their results."""

@@ -1,4 +1,4 @@
-"""Reader of delimited text (``csv``, ``text``), which parses with Arrow and locates bad rows if that fails.
+"""Reader of delimited text (``csv``, ``text``) that parses with Arrow and locates bad rows if parsing fails.
 
 The fast path parses a range in blocks. If a block cannot be converted, the slow path continues from the first row that
 was not returned: it divides the range into records, and bisects them to find the bad ones.

@@ -75,7 +75,7 @@ _child: _Child | None = None
 
 
 def footer(file: OpenFile) -> tuple[dict[str, int], pa.Schema]:
-    """Return ``stripes``, ``rows`` and ``bytes`` of a file, and its columns; raise ``OrcChildError`` on damage."""
+    """Return ``stripes``, ``rows``, ``bytes`` and columns of a file; raise ``OrcChildError`` if it is damaged."""
     header, rows = _ask(file, {})
     return header, pa.ipc.open_stream(rows).schema
 
