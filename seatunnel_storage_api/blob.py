@@ -441,6 +441,6 @@ class BlobStorage(CheckpointStorage, Inventory):
         taken = newest is not None and newest > state.epoch
         reason = f"epoch {newest} was claimed" if taken else f"the marker of epoch {state.epoch} does not exist"
         return StaleEpochError(
-            f"put {self._where(key)}, but {reason}: another engine runs pipeline {state.pipeline_id} of job "
+            f"wrote {self._where(key)}, but {reason}: another engine runs pipeline {state.pipeline_id} of job "
             f"{state.job_id!r}, or the job was deleted. Nothing may be committed any more; stop this engine"
         )

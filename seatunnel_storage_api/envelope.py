@@ -104,9 +104,9 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
     """
     view = memoryview(sealed)
     if len(view) < _PREAMBLE_BYTES + DIGEST_BYTES:
-        raise _damaged(where, f"it has {len(view)} bytes, fewer than an empty object would have")
+        raise _damaged(where, f"it has {len(view)} bytes, fewer than an empty object has")
     if not hmac.compare_digest(hashlib.sha256(view[:-DIGEST_BYTES]).digest(), view[-DIGEST_BYTES:]):
-        raise _damaged(where, "its SHA-256 does not match the one at its end")
+        raise _damaged(where, "its SHA-256 does not match the stored checksum")
     version, header_bytes = struct.unpack_from(_LENGTHS, view, len(MAGIC))
     if view[: len(MAGIC)] != MAGIC:
         raise _damaged(where, "it does not start with the header of a sealed object")

@@ -217,7 +217,7 @@ class CheckpointCorruptedError(StorageFailureError):
     What to do: restore the object from a copy. If there is no copy, `seatunnel checkpoints verify` lists the intact
     checkpoints; an older checkpoint is restored only on request, see `seatunnel help restore`.
 
-    Message: cannot read …: it is damaged: its SHA-256 does not match the one at its end. Restore the object from a
+    Message: cannot read …: it is damaged: its SHA-256 does not match the stored checksum. Restore the object from a
     copy, or resume from an older checkpoint
     """
 
@@ -253,8 +253,8 @@ class StaleEpochError(StorageFailureError):
     -r JOB_ID`. `seatunnel help failures` describes the actions that are still possible for an engine that has lost its
     job.
 
-    Message: put …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted. Nothing
-    may be committed any more; stop this engine
+    Message: wrote …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted.
+    Nothing may be committed any more; stop this engine
     """
 
 

@@ -240,7 +240,7 @@ def _marker_epoch(blob: Blob, name: str, where: Callable[[str], str]) -> int:
 
 def _misnamed(blob: Blob, where: Callable[[str], str], what: str) -> CheckpointCorruptedError:
     return CheckpointCorruptedError(
-        f"cannot list {where(blob.key)}: the name does not match any kind of {what} that this version knows. "
+        f"cannot list {where(blob.key)}: the name does not match any kind of {what} that this version supports. "
         "If a user put the file there, move it away; if a newer version wrote it, use that version"
     )
 

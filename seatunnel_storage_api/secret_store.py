@@ -82,7 +82,7 @@ def _asked(key: str, reference: str) -> str:
         raise StorageConfigurationError(f"{what}: {error}") from error
     except ImportError as error:
         raise StorageConfigurationError(
-            f"{what}, and the package {error.name} is not installed: "
+            f"{what}, but the package {error.name} is not installed: "
             f"in a clone of this project, run pip install '.[secrets-{store}]'"
         ) from error
     except LookupError as error:
@@ -90,7 +90,7 @@ def _asked(key: str, reference: str) -> str:
         raise StorageConfigurationError(f"{what}, which does not exist: {said}") from None
     except Exception as error:  # a store is third-party code and may raise any error
         raise StorageConfigurationError(
-            f"{what}, and {store} cannot be queried: {type(error).__name__}: {_first_line(error)}"
+            f"{what}, but {store} cannot be queried: {type(error).__name__}: {_first_line(error)}"
         ) from None
     found = _member(what, found, member) if member else found
     if not found:

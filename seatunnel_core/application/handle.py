@@ -173,7 +173,8 @@ def _one(found: "Mapping[str, T]", name: str, what: str) -> T:
         return next(iter(found.values()))
     if name not in found:
         known = ", ".join(map(repr, found)) or "none so far"
-        raise UsageError(f"the job has no {what} {name!r}; it has {known}" if name else f"which {what}? It has {known}")
+        wrong = f"the job has no {what} {name!r}; it has {known}" if name else f"specify a {what}: the job has {known}"
+        raise UsageError(wrong)
     return found[name]
 
 

@@ -300,7 +300,7 @@ class Coordinator:
 
     def _notice_abort(self, pending: PendingCheckpoint, kind: AbortKind, reason: str) -> None:
         self._wiring.do(CheckpointAborted(checkpoint_id=pending.checkpoint_id, kind=kind, reason=reason))
-        self._savepoints.refuse(pending.savepoints, f"its checkpoint {pending.checkpoint_id} was aborted: {reason}")
+        self._savepoints.refuse(pending.savepoints, f"checkpoint {pending.checkpoint_id} was aborted: {reason}")
 
     # ---- The end. ----
 

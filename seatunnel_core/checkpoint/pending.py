@@ -41,7 +41,7 @@ class PendingCheckpoint:
         """Describe what delays the checkpoint: the storage, or each missing vertex with its current activity."""
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms
-            return f"all vertices have acknowledged it, and the storage has been writing it for {storing_ms} ms"
+            return f"all vertices have acknowledged; the storage has been writing the checkpoint for {storing_ms} ms"
         missing = ((vertex, *doing(vertex)) for vertex in self.missing)
         return "no acknowledgement from " + "; ".join(
             f"{vertex} ({what}, for {now_ms - since_ms} ms)" for vertex, what, since_ms in missing

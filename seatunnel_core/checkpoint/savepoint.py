@@ -115,4 +115,6 @@ class Savepoints:
 
     def _doing(self, checkpoint_id: int) -> str:
         unpublished = sorted(self._taking[checkpoint_id].unpublished)
-        return f"{', '.join(map(repr, unpublished))} still publishes" if unpublished else "the storage is writing it"
+        if not unpublished:
+            return "the storage is still writing the savepoint"
+        return f"waiting for {', '.join(map(repr, unpublished))} to publish"

@@ -21,7 +21,7 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     where = "this process" if pid == getpid() else f"process {pid}"
     raise UsageError(
         f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or restore it with "
-        "take_over=True: this process then continues the job, and the other one ends with an error"
+        "take_over=True: this process then continues the job, and the other process ends with an error"
     )
 
 

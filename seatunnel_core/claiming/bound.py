@@ -112,7 +112,7 @@ def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manife
             return f"{pick(len(waiting), 'file')} staged and not published yet, such as {waiting[0].path}"
         unknown = [each for each in filter(stages, named) if not _was_staged_in(targets, job_id, pipeline, each.epoch)]
         if unknown:
-            return f"{pick(len(unknown), 'unit')} staged for the sink {name!r} that may not be published yet"
+            return f"{pick(len(unknown), 'unit')} staged for the sink {name!r} that may still be unpublished"
     return None
 
 

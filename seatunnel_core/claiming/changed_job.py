@@ -16,7 +16,7 @@ def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
     """Reject a changed job file for a job that has ended: the job's report would wrongly cover the changed work."""
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [
-        *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
+        *(["it adds " + ", ".join(map(repr, new))] if new else []),
         *(["it lacks " + ", ".join(map(repr, job.dropped))] if job.dropped else []),
         *(_other_place(job, stored) if not new and not job.dropped else ()),
     ]

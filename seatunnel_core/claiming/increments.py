@@ -83,7 +83,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
     found = storage.get_manifest(state.job_id)
     if found is None:
         raise UsageError(
-            f"the job {state.job_id}, the last one of the state {state.name!r}, was removed from the storage "
+            f"the job {state.job_id}, the last job that used the state {state.name!r}, was removed from the storage "
             "before its end was recorded, so it is unknown which rows it has written. Compare the target with the "
             "source, and "
             f"run seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to start over"
@@ -186,7 +186,7 @@ class IncrementalRun:
         state = load(self._storage, stored_job.state_name)
         if state.job_id != self._job_id:
             raise UsageError(
-                f"the job {self._job_id} is not the last one of the state {state.name!r} "
+                f"the job {self._job_id} is not the last job that used the state {state.name!r} "
                 f"({state.job_id or 'it was reset'}): other jobs may have read the same rows since then. Run the "
                 "job without -r"
             )
@@ -226,7 +226,7 @@ def _note(source: str, window: Window) -> str:
     column = window.reads.get("column", "")
     behind = "from the beginning" if window.after is None else f"after {window.after.value}"
     upto = "and finds no rows" if window.upto is None else f"up to {window.upto.value}"
-    return f"The source {source} reads by {column}, {behind}, {upto}."
+    return f"The source {source} reads incrementally by {column}: {behind}, {upto}."
 
 
 def _unfinished(state: IncrementState) -> str:

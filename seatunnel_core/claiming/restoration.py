@@ -183,7 +183,7 @@ class _Restoring:
         if asked is None:
             return
         if base.info is latest:
-            self._notes.append(f"{pipeline.heading} starts from {base.ref}, its latest.")
+            self._notes.append(f"{pipeline.heading} starts from its latest checkpoint, {base.ref}.")
             return
         self._problems += [f"{which} cannot be restored: {each}" for each in unreadable(pipeline, states)]
         newest = read[latest]

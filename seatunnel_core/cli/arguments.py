@@ -58,7 +58,7 @@ def _jvm_option(text: str) -> str:
 class RunArguments(Command):
     """Arguments of ``seatunnel --config FILE``."""
 
-    config: Path = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
+    config: Path = option("-c", "--config", metavar="FILE", type=Path, help="job file: HOCON, JSON, YAML or SQL")
     variables: dict[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
         default=[], converter=dict, repr=False)  # fmt: skip
@@ -91,13 +91,13 @@ class RunArguments(Command):
 
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
-        help="check the files and sources, and print the plan and guarantees, without moving any row")  # fmt: skip
+        help="check the files and sources, and print the plan and guarantees, without moving any rows")  # fmt: skip
     verbose: bool = switch("--verbose", help="with --check: also show options that have their default values")
     encrypt: bool = switch(
         "--encrypt", exclusive="instead",
         help="print the job file with its secrets encrypted by the shade.identifier of its env")  # fmt: skip
     decrypt: bool = switch("--decrypt", exclusive="instead", help="print the job file with its secrets in plain text")
-    strict: bool = switch("--strict", help="unknown keys in connectors' blocks are errors, not warnings")
+    strict: bool = switch("--strict", help="report unknown keys in connector blocks as errors, not warnings")
     engine_config: Path | None = option(
         "--engine-config", metavar="FILE", type=Path, help="engine file to use instead of the detected seatunnel.yaml"
     )

@@ -90,7 +90,7 @@ def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
     where = ", ".join(str(view.id) for view in pipelines if view.units_repeated)
     named = f"pipeline {where}" if where.isdigit() else f"the pipelines {where}"
     ran = "1 work unit of" if units == 1 else f"{count(units)} work units of"
-    return ["", f"{ran} {named} ran again after they had started: rows may be duplicated in sinks that write directly"]
+    return ["", f"{ran} {named} ran more than once: rows may be duplicated in sinks that write directly"]
 
 
 def _moment(seconds: float) -> str:

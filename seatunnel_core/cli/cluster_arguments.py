@@ -20,7 +20,7 @@ _HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
 class ClusterArguments(Command):
     """Arguments of ``seatunnel -m cluster …``."""
 
-    config: Path | None = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
+    config: Path | None = option("-c", "--config", metavar="FILE", type=Path, help="job file: HOCON, JSON, YAML or SQL")
     """Job file to submit; ``None`` for a request about existing jobs."""
 
     variables: Mapping[str, str] = option(
@@ -65,7 +65,7 @@ class ClusterArguments(Command):
         "-D", metavar="JvmOption=…", action="append", default=[], converter=tuple, help="has no effect here"
     )
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in its folder"
+        "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in the same folder"
     )
 
 

@@ -58,7 +58,7 @@ def ask_cluster(arguments: ClusterArguments) -> int:
     client = place.client
     if arguments.jvm_options:
         print(
-            "-DJvmOption has no effect on a cluster: jobs run in its nodes, and the file jvm_options on each node "
+            "-DJvmOption has no effect on a cluster: jobs run on its nodes, and the file jvm_options on each node "
             "sets their JVM options",
             flush=True,
         )

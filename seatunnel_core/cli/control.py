@@ -70,7 +70,7 @@ def _savepoint(job_id: str, arguments: ControlArguments) -> None:
     }
     taken = client.ask(job_id, request)
     parts = ", ".join(f"{number} at {epoch}-{id}" for number, (epoch, id) in taken["pipelines"].items())
-    ending = "The job has stopped with it" if taken["stopped"] else "The job continues"
+    ending = "The job has stopped" if taken["stopped"] else "The job continues"
     print(f"Savepoint {taken['name']} of job {job_id} is complete: pipeline {parts}. {ending}.")
 
 

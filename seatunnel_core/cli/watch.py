@@ -139,4 +139,4 @@ def _standing(progress: JobProgress) -> str:
     if read == 0:
         return "This job has not stored a checkpoint yet, so it starts from the beginning."
     committed = sum(view.rows_committed for view in progress.pipelines)
-    return f"It resumes from its last checkpoints: {count(read)} rows were read, {count(committed)} are committed."
+    return f"The job resumes from its last checkpoints: {count(read)} rows were read, {count(committed)} are committed."

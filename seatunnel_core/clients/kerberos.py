@@ -39,9 +39,9 @@ _UNKNOWN_SERVICE = 7
 
 _REMEDIES = {
     1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
-    6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
+    6: "This principal is unknown to the KDC: correct kerberosPrincipal, or have it created",
     _UNKNOWN_SERVICE: (
-        "The KDC does not know this service: use the host name that the NameNode's principal HTTP/<host> contains, "
+        "This service is unknown to the KDC: use the host name that the NameNode's principal HTTP/<host> contains, "
         "not an IP address or an alias"
     ),
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",

@@ -25,18 +25,18 @@ WORKER_GRACE = Option(
     _SECONDS,
     default=60,
     unit="s",
-    doc="Time after which a worker (`seatunnel-cluster -r worker`) that reaches no master exits.",
+    doc="Time after which a worker (`seatunnel-cluster -r worker`) exits if it cannot reach a master.",
 )
 SPARK_MASTER = Option(
     "cluster.spark-master",
     STRING,
     doc=(
         "Address of an existing Spark cluster, `spark://HOST:PORT`, that runs the jobs of the cluster's nodes. Nodes "
-        "then start no Spark and need no workers. `yarn` and `k8s://…` are passed to Spark."
+        "then do not start Spark or need workers. `yarn` and `k8s://…` are passed to Spark."
     ),
 )
 INSTANCE_HOST = Option(
-    "cluster.instance-host", STRING, doc="Host or address at which others reach this node; detected by default."
+    "cluster.instance-host", STRING, doc="Host or address at which other nodes reach this node; detected by default."
 )
 ZOOKEEPER = Option(
     "cluster.zookeeper-connect-string",
@@ -58,7 +58,7 @@ LEADER_RACE = Option(
     "cluster.leader-race.enabled",
     BOOLEAN,
     default=True,
-    doc="Allow other nodes to lead when this one fails. With `false` the node does not start if others may lead.",
+    doc="Allow other nodes to lead when this one fails. With `false` the node does not start if other nodes may lead.",
 )
 HEART_BEAT_INTERVAL = Option(
     "cluster.leader-race.heart-beat-interval", _SECONDS, default=2, unit="s", doc="Interval of the leader's heartbeats."

@@ -127,7 +127,7 @@ METRIC_ENABLED = Option(
     BOOLEAN,
     default=False,
     doc="True to serve a node's metrics over REST, at `/metrics` and `/openmetrics`.",
-    no_effect="there is no REST server in the process of a job; `seatunnel --metrics JOB_ID --open-metrics` prints the "
+    no_effect="the process of a job has no REST server; `seatunnel --metrics JOB_ID --open-metrics` prints the "
     "page that Prometheus reads",
 )
 

@@ -161,7 +161,7 @@ NAME = Option(
     default="seatunnel",
     doc="Name of the cluster; processes with a different name do not belong to it.",
 )
-TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members by their list.")
+TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members from `member-list`.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")
 MEMBERS = Option(
     "network.join.tcp-ip.members", _MEMBERS, default=(), doc="Members in a single string, separated by commas."
@@ -174,7 +174,7 @@ PORT_COUNT = Option("network.port.port-count", within(1, 10_000), default=100, d
 PUBLIC_ADDRESS = Option(
     "network.public-address",
     OptionType(name="address", parse=_one_member, textual=True),
-    doc="Address at which other processes reach this one.",
+    doc="Address at which other processes reach this process.",
 )
 USES_INTERFACES = Option(
     "network.interfaces.enabled",
@@ -195,7 +195,7 @@ REST_API = Option(
     doc="True to serve REST v1, `/hazelcast/rest/…`, on the member port.",
 )
 PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast, which this engine does not use.")
-ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="Tags of the members; jobs can select members by them.")
+ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="Tags of the members; jobs can select members by tag.")
 CLUSTER_MEMBERS = Option(
     "network.cluster-members", _MEMBERS, default=(), doc="Addresses of the cluster members that a client connects to."
 )

@@ -55,7 +55,7 @@ class TokenReader:
 
     def _element(self, written: str, began: int, quoted: bool, offset: int) -> tuple[str, int]:
         if not written and not quoted:
-            self.fail("a dot in a key must stand between two names, but one of them is missing", offset)
+            self.fail("a dot in a key must separate two names, but one name is missing", offset)
         return written, began
 
     def skip(self) -> None:
@@ -79,7 +79,7 @@ class TokenReader:
                 return chr(int(match[1], 16))
             if match[2] not in ESCAPES:
                 self.fail(
-                    f"{match[0]!r} is not an escape in a quoted string: use \\\\ for a backslash, or triple quotes",
+                    f"{match[0]!r} is an invalid escape in a quoted string: use \\\\ for a backslash, or triple quotes",
                     offset + 1 + match.start(),
                 )
             return ESCAPES[match[2]]

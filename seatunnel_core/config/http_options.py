@@ -53,11 +53,11 @@ ENABLE_HTTP = _flag("enable-http", "Serve REST v2 without TLS.")
 HTTP_PORT = Option("http.port", _PORT, default=8080, doc="Port of REST v2.", no_effect=NO_SERVER)
 BIND_ADDRESS = _text(
     "bind-address",
-    "Address on which both ports listen; `0.0.0.0` for all interfaces. Other addresses than loopback require "
+    "Address on which both ports listen; `0.0.0.0` for all interfaces. Addresses other than loopback require "
     "authentication.",
     default="127.0.0.1",
 )
-CONTEXT_PATH = _text("context-path", "The prefix of all paths, such as `/seatunnel`.", default="")
+CONTEXT_PATH = _text("context-path", "Prefix of all paths, such as `/seatunnel`.", default="")
 ENABLE_DYNAMIC_PORT = _flag("enable-dynamic-port", "Try the next ports if the port is taken.")
 PORT_RANGE = Option("http.port-range", _PORT, default=100, doc="Number of ports tried.", no_effect=NO_SERVER)
 ENABLE_HTTPS = _flag("enable-https", "Serve REST v2 with TLS.")
@@ -97,7 +97,7 @@ USERS = Option(
 ALLOW_UNAUTHENTICATED = _flag(
     "allow-unauthenticated-access",
     "Allow unauthenticated access from other machines, with all permissions: submitted jobs run as the node's user. "
-    "By default, a node without authentication does not start on such an address.",
+    "By default, a node without authentication starts only on a loopback address.",
 )
 
 HTTP: tuple[Option[Any], ...] = (

@@ -190,7 +190,7 @@ def _unknown_section(entry: Entry, problems: Problems) -> None:
     elif close:
         problems.error(message, entry.position, f"Did you mean {close!r}?")
     elif isinstance(entry.value, Block):
-        problems.lenient(message, entry.position, f"A job file has {', '.join(_SECTIONS)}")
+        problems.lenient(message, entry.position, f"The sections of a job file are {', '.join(_SECTIONS)}")
 
 
 def _entries(kind: Kind, section: Value, problems: Problems) -> list[RawBlock]:

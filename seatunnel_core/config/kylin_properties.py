@@ -45,8 +45,8 @@ KYLIN: tuple[Option[Any], ...] = tuple(
 
 _NOTED = (
     ("kylin.job.ssh-", "nodes do not log in to each other: they use HTTP requests signed with cluster.secret"),
-    ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
-    ("spring.session.", "nodes keep no sessions: each request has a user and password, so any node can serve it"),
+    ("gluten", "Gluten and internal tables are not supported"),
+    ("spring.session.", "sessions are not used: each request contains a user and password, so any node can serve it"),
 )
 """Parts of keys for features that this engine does not have, with an explanation for the warning."""
 
@@ -89,9 +89,7 @@ def _without_noted(entries: Any, problems: Problems) -> Iterator[Entry]:
     if others:
         names = ", ".join(entry.key for entry in others[:3]) + (", …" if len(others) > 3 else "")
         known = ", ".join(_SAME)
-        problems.warn(
-            (f"{names}: these keys of Kylin have no effect here"), others[0].position, f"Supported keys: {known}"
-        )
+        problems.warn(f"{names}: these Kylin keys have no effect", others[0].position, f"Supported keys: {known}")
 
 
 def _entries(path: Path) -> Iterator[Entry]:

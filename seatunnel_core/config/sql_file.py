@@ -81,8 +81,8 @@ class _Job:
             rest = rest[: piece.start()] + re.sub(r"[^\n]", " ", piece[0]) + rest[piece.end() :]
         for entry in tree:
             if entry.key in ("source", "transform", "sink"):
-                hint = f"Write this in SQL. {_STATEMENTS}"
-                self._problem(f"{entry.key} is in a comment", entry.position, hint)
+                hint = f"Write the block in SQL. {_STATEMENTS}"
+                self._problem(f"{entry.key} is not allowed in a comment", entry.position, hint)
         return tree, rest
 
     def _hocon(self, text: str) -> Block:
@@ -94,7 +94,7 @@ class _Job:
         elif statement.takes("INSERT", "INTO"):
             self._insert(statement)
         else:
-            self._text.refuse(f"a statement begins with {statement.word()!r}", statement.offset, _STATEMENTS)
+            self._text.refuse(f"a statement cannot begin with {statement.word()!r}", statement.offset, _STATEMENTS)
 
     def _create(self, statement: Statement) -> None:
         statement.takes("IF", "NOT", "EXISTS")  # ignored: a duplicate name is a mistake anyway
@@ -152,7 +152,7 @@ class _Job:
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))
         found = self._hocon(self._text.padded(begin + 1, text, "v=")).get("v")
-        assert found is not None, "there is nothing else in it"
+        assert found is not None, "the text contains only this value"
         return found
 
     def _select_as(self, name: str, offset: int, statement: Statement) -> None:
@@ -170,7 +170,7 @@ class _Job:
         self._tables[name] = _Table("transform", "Sql", options, position)
 
     def _insert(self, statement: Statement) -> None:
-        name, offset = statement.name("the name of the table of a sink")
+        name, offset = statement.name("the name of a sink's table")
         if statement.word() == "(":
             self._text.refuse(
                 "INSERT INTO takes no columns", statement.offset, "Name and order them in the SELECT: SELECT a AS x, …"
@@ -191,7 +191,7 @@ class _Job:
         found = self._tables.get(table)
         if found is None or found.kind == "sink":
             near = self._near(table, "source", "transform")
-            self._text.refuse(f"there is no table {table!r} above this line that produces rows{near}", offset)
+            self._text.refuse(f"no table {table!r} that produces rows is created above this line{near}", offset)
 
     def _near(self, name: str, *kinds: str) -> str:
         close = nearest(name, [each for each, table in self._tables.items() if table.kind in kinds])

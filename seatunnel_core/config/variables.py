@@ -283,7 +283,7 @@ class KeptValues:
         path = self.folder / file
         if path.stat().st_mode & _OTHERS:
             self.problems.warn_once(
-                f"other users of this machine may read {path}", Position(str(path)), f"Run chmod 600 {path}"
+                f"other users of this machine can read {path}", Position(str(path)), f"Run chmod 600 {path}"
             )
 
 

@@ -79,7 +79,7 @@ def _unfenced(text: str, name: str, problems: Problems) -> str:
                 lines[number] = ""
                 if first:
                     place = Position(name, number + 1, 1)
-                    problems.warn("a code fence of Markdown is treated as a comment", place, "Remove the line")
+                    problems.warn("a Markdown code fence is treated as a comment", place, "Remove the line")
                 first = False
             elif lines[number].strip():
                 break
@@ -146,13 +146,13 @@ class _Reader:
         if len(self.open) >= MAX_DEPTH:
             self._fail(f"nested more than {MAX_DEPTH} levels deep", place)
         if event.tag:
-            self._fail(f"the tag {event.tag} has no meaning in a configuration", place)
+            self._fail(f"the tag {event.tag} is not supported", place)
         self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
 
     def _scalar(self, event: Any) -> Scalar:
         place = self._place(event)
         if event.tag and event.tag != "!":
-            self._fail(f"the tag {event.tag} has no meaning in a configuration", place)
+            self._fail(f"the tag {event.tag} is not supported", place)
         return Scalar(_typed(event.value) if not event.style and not event.tag else event.value, event.value, place)
 
     def _alias(self, event: Any) -> Value:

@@ -355,7 +355,7 @@ class ReadContext(ABC):
         Raises:
             SourceError: The source is bounded or does not implement ``SupportsFacts``, or the fact is not JSON.
         """
-        raise NotImplementedError("this context passes no facts to a source")
+        raise NotImplementedError("this context does not support facts")
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
         """Count rows that were only partially read; each work unit reports the count to the user once.

@@ -68,7 +68,7 @@ SCOPE = Option(
     doc=(
         "Input rows of one query or function call. `all`: the rows of all splits of the sources, in one Spark "
         "query (batch jobs only). `unit`: the rows of one work unit, so a group may occur in several units. "
-        "`auto`: chosen by Spark's plan; operations across rows need `all`."
+        "`auto`: depends on Spark's plan; operations across rows need `all`."
     ),
 )
 

@@ -22,7 +22,7 @@ PLACE = Option(
     "function",
     OBJECT_NAME,
     required=True,
-    doc='dlt resource or source: "package.module:name" in a module that driver and tasks can import.',
+    doc='dlt resource or source: "package.module:name" in a module that the driver and the tasks can import.',
 )
 ARGUMENTS = Option("arguments", NESTED, secret=True, doc="Keyword arguments of the call.")
 RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if the source has several.")
@@ -316,7 +316,7 @@ def unfit(source: Any, *, made_once: bool) -> str:
     if chosen.has_dynamic_table_name:
         return "chooses the table of each row (table_name is a function); use one resource for each table"
     if chosen._pipe.has_parent and not chosen._pipe.is_data_bound:
-        return "is a transformer without a resource before it; bind it, for example orders | details"
+        return "is a transformer that is not bound to a resource; bind it, for example orders | details"
     for resource in source.resources.extracted:
         wrong = _wrong(resource, made_once)
         if wrong:

@@ -26,11 +26,11 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='The function, as a callable in code or as "package.module:name" in a file. It yields rows, mappings from '
-    "column to value; with @st.source it declares its splits, its columns and whether it is replayable.",
+    doc='The function, as a callable in code or as "package.module:name" in a file. It yields rows as mappings '
+    "from column to value; @st.source declares its splits, its columns and whether it is replayable.",
 )
 SCHEMA_BLOCK = Option(
-    "schema", SCHEMA, doc="Columns. If unset, those declared in @st.source, otherwise those of the first rows."
+    "schema", SCHEMA, doc="Columns. By default declared in @st.source, or else inferred from the first rows."
 )
 SAMPLE = Option(
     "schema_sample",
@@ -47,9 +47,9 @@ REPLAYABLE = Option(
 )
 
 NOT_SAID = (
-    "replayable is not set, so the job guarantees only at least once: set replayable = true if reading a split "
-    "again gives the same rows, else false (in Python @st.source(replayable=True)). Rows that are available only "
-    "once can be read before the job, with from_rows"
+    "replayable is not set, so the job guarantees only at-least-once delivery: set replayable = true if reading "
+    "a split again gives the same rows, else false (in Python @st.source(replayable=True)). Rows that are available "
+    "only once can be read before the job, with from_rows"
 )
 
 
@@ -150,7 +150,7 @@ class PythonFunctionSource(Source):
             columns, hint = self._schema.columns, ""
         else:
             columns = schema_from_text(stored.text(split.body, "columns"))
-            hint = f" (the columns are those of the first {stored.number(split.body, 'of'):,} rows: declare a schema)"
+            hint = f" (columns inferred from the first {stored.number(split.body, 'of'):,} rows: declare a schema)"
         value, table, first = stored.member(split.body, "split"), self._table_name(), 0
         identified = self._nesting.identified(columns)
         try:

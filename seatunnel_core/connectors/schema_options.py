@@ -48,7 +48,7 @@ MAX_NESTING = Option(
     "max_nesting",
     within(0, DEEPEST),
     default=DEEPEST,
-    doc="Maximum depth of objects and lists to infer columns from; deeper values become strings with JSON.",
+    doc="Maximum depth of objects and lists to infer columns from; deeper values become JSON strings.",
 )
 COLUMN_NAMES = Option(
     "column_names",

@@ -56,7 +56,7 @@ MODE = Option(
     "mode",
     ENUM("append", "overwrite", "errorifexists"),
     default="append",
-    doc="Handling of existing content when the job first starts; rows are then appended.",
+    doc="Handling of existing content when the job first starts; after that, rows are appended.",
 )
 PARTITION_BY = Option("partition_by", LIST(STRING), doc="Columns for partitionBy.")
 STAGING_PATH = Option(
@@ -337,7 +337,7 @@ def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
     if not columns.equals(schema.columns):
         raise SinkError(
             f"the table {schema.table} has different columns than an earlier table, but all rows of this sink go "
-            "into one target; make the columns equal, or use a sink for each table"
+            "into one target; make the columns equal, or use a separate sink for each table"
         )
 
 

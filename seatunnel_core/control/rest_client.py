@@ -50,7 +50,7 @@ class RestAddress:
             )
         schemes = {scheme for scheme, _ in found if scheme}
         if len(schemes) > 1:
-            raise UsageError("some nodes have http:// and some https://: use the same for all")
+            raise UsageError("some node addresses use http:// and some https://: use the same for all")
         secure = {"https": True} if schemes == {"https"} else {}
         path = str(more.pop("context_path", "") or "").strip("/")
         return cls(

@@ -53,7 +53,7 @@ class ControlServer:
             self._server = _Server(str(path), self._verbs)
             path.chmod(0o600)
         except (OSError, SeaTunnelError) as error:
-            logger.warning("this job accepts no requests: %s", error, extra={"job": self._job_id})
+            logger.warning("this job cannot accept requests: %s", error, extra={"job": self._job_id})
             return
         self._path = path
         self._listener = threading.Thread(target=self._server.listen, name="seatunnel-control", daemon=True)

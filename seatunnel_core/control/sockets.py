@@ -36,13 +36,13 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     try:
         require_own_links(str(folder))
     except OSError as error:
-        raise PlatformError(f"jobs cannot listen in {folder}: {error}") from error
+        raise PlatformError(f"jobs cannot create sockets in {folder}: {error}") from error
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise PlatformError(
-            f"{folder} must be a folder that only you can read and write, because jobs listen there: run chmod "
-            "700 on it, or remove it if it is not yours"
+            f"{folder} must be a folder that only you can read and write, because jobs create sockets there: run "
+            "chmod 700 on it, or remove it if another user owns it"
         )
     return folder
 

@@ -63,7 +63,7 @@ class ArchiveStorage(BlobStorage):
             ) from error
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed.infolist()):
             packed.close()
-            raise UsageError(f"{path} is not an archive of checkpoints: archives of checkpoints are not compressed")
+            raise UsageError(f"{path} is not an archive of checkpoints: it contains compressed entries")
         return cls(path, packed=packed)
 
     def publish(self) -> None:
@@ -139,7 +139,7 @@ class ArchiveStorage(BlobStorage):
     def _writable(self) -> Path:
         if self._unpacked is None:
             raise StorageAccessError(
-                f"an archive is written only once: copy the content of {self.path} to another storage"
+                f"an archive cannot be modified: copy the content of {self.path} to another storage"
             )
         return self._unpacked
 

@@ -209,7 +209,7 @@ def _held(held: HeldUnit, info: CheckpointInfo, folders: Mapping[str, str]) -> P
         for sink, committable in sorted(held.committables.items())
         for line in (f"for {sink}: {_staged(committable)}", *_files(committable, info, folders.get(sink)))
     ]
-    return Part(words=f"{what}; finished, and waits for earlier units", details=tuple(details))
+    return Part(words=f"{what}; finished, waiting for earlier units", details=tuple(details))
 
 
 # -- sinks ------------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def _sink(name: str, state: SinkState, info: CheckpointInfo, folder: str | None)
     else:
         words.append("nothing is pending commit")
     if state.save_mode_pending:
-        words.append("data_save_mode is still to be applied")
+        words.append("data_save_mode has not been applied yet")
     facts: dict[str, Scalar] = {
         "rows_committed": state.rows_committed,
         "bytes_committed": state.bytes_committed,
@@ -264,7 +264,7 @@ def _file(staged: str, target: str, *, known: bool) -> str:
     if os.path.lexists(target):
         return f"published: {target}"
     return (
-        f"not here: neither {staged} nor {target} exists; the file was published and removed later, or it is on the "
+        f"not found: neither {staged} nor {target} exists; the file was published and removed later, or it is on the "
         "disk of another host"
     )
 

@@ -84,8 +84,8 @@ def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
     if age_s > RECENT_S:
         return ""
     return (
-        f"job {job.job_id} wrote data {max(age_s, 0):.0f} s ago and may be running: data written after this copy "
-        "is missing from it, and if both jobs continue, rows are published twice. Stop the job, and copy it again"
+        f"job {job.job_id} wrote data {max(age_s, 0):.0f} s ago and may be running: the copy lacks later data, "
+        "and if both jobs continue, rows are published twice. Stop the job, and copy it again"
     )
 
 
@@ -242,7 +242,7 @@ class _Copy:
             infos = self.source.scan(self.job.job_id, number).checkpoints
             if pipeline.latest is not None and infos and infos[-1].ref != pipeline.latest.ref:
                 found.append(
-                    f"pipeline {number} stored {infos[-1].ref} while it was copied up to {pipeline.latest.ref}, so "
-                    "the job is running. Stop the job, and copy it again to another place"
+                    f"pipeline {number} stored {infos[-1].ref} after {pipeline.latest.ref} was copied, so the job "
+                    "is running. Stop the job, and copy it again to another place"
                 )
         return found

@@ -288,4 +288,4 @@ def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:
         return str(error).removeprefix("cannot list ")
-    return f"{holding.path} was listed, but does not have the name of a checkpoint or marker and no longer exists"
+    return f"{holding.path} was listed but no longer exists; the name is not that of a checkpoint or marker"

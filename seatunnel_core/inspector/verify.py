@@ -171,7 +171,8 @@ class _Reading:
                 self._broken.add(_key(info))
                 self.missing.append(
                     f"job {info.job_id}, pipeline {info.pipeline_id}: checkpoint {info.ref} refers to the "
-                    f"enumeration or cursor part {digest[:12]}…, which is missing or damaged: it cannot be restored"
+                    f"enumeration or cursor part {digest[:12]}…, which is missing or damaged: the checkpoint cannot "
+                    "be restored"
                 )
 
     def verdict(self, job: JobSurvey, pipeline: PipelineSurvey) -> Verdict:
@@ -188,7 +189,7 @@ class _Reading:
         elif ref is None:
             words = "has no checkpoint; it starts from the beginning"
         elif pipeline.problems:
-            words = "cannot be resumed before its folder is repaired"
+            words = "cannot be resumed until its folder is repaired"
         elif restorable == ref:
             words = f"resumes from {ref}"
         elif restorable is None:
@@ -211,7 +212,7 @@ class _Reading:
 def _problems_of(job: JobSurvey) -> list[str]:
     problems = [f"job {job.job_id}: {problem}" for problem in job.all_problems]
     if job.state is JobState.NO_MANIFEST:
-        problems.append(f"job {job.job_id} has no manifest: its deletion, or a copy to here, was interrupted")
+        problems.append(f"job {job.job_id} has no manifest: its deletion, or a copy to this storage, was interrupted")
     return problems
 
 

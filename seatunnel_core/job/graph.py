@@ -147,7 +147,7 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
                 problems.error(
                     f"two nodes have the same name {own!r}",
                     node.position,
-                    f"{first.identifier} at {first.position} has it",
+                    f"The other is {first.identifier} at {first.position}",
                 )
         taken.setdefault(own, node)
         names.append(own)

@@ -96,7 +96,7 @@ class IncrementState:
                 is_done=stored.flag(content, "done"),
             )
         except StoredValueError as error:
-            raise JobError(f"the stored state of increments is invalid: {error}") from error
+            raise JobError(f"the stored increment state is invalid: {error}") from error
 
 
 def record_id(name: str) -> str:

@@ -18,7 +18,7 @@ INPUT = Option(
     "plugin_input",
     LIST(STRING),
     aliases=("source_table_name",),
-    doc="Input: one or several `plugin_output` names. By default the output of the previous node.",
+    doc="Input: one or more `plugin_output` names. By default the output of the previous node.",
 )
 NAME = Option(
     "name", STRING, doc="Name of the node in messages and checkpoints. By default `plugin_output` or a generated name."
@@ -46,8 +46,7 @@ BAD_ROWS = Option(
     default="FAIL",
     doc=(
         "Handling of rows that this sink cannot write: fail the pipeline, skip and count them, or, with NULL, replace "
-        "the value that cannot be written by null, and skip the row if it still cannot be written. A warning shows one "
-        "such row."
+        "the unwritable value with null, and skip the row if it still cannot be written. A warning shows one such row."
     ),
 )
 TABLE_MATCH = Option(
@@ -74,7 +73,7 @@ REPLICA = Option(
     "multi_table_sink_replica",
     within(1, 100_000),
     no_effect="each task writes the rows of all tables that it reads, so there is one writer per task",
-    doc="Number of SeaTunnel's writers for each table.",
+    doc="Number of writers for each table in SeaTunnel.",
 )
 EXACTLY_ONCE = Option(
     "exactly_once",

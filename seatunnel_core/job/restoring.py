@@ -120,7 +120,7 @@ class Restore:
             raise UsageError("checkpoints and a savepoint cannot be restored together: specify only one of them")
         if self.retract and self.accept_duplicates:
             raise UsageError(
-                "retract and accept_duplicates exclude each other: published rows are either rolled back or "
+                "retract and accept_duplicates cannot be combined: published rows are either rolled back or "
                 "duplicated. Set only one"
             )
         if self.from_savepoint is None:

@@ -249,7 +249,7 @@ def _pipeline(
 
 def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
     if schemas is None:
-        where = f" on the machines of {elsewhere}, which this machine did not check" if elsewhere else ""
+        where = f" on the machines of {elsewhere}; not checked on this machine" if elsewhere else ""
         yield f"  schema: known when the data is read{where}"
         return
     for schema in schemas:

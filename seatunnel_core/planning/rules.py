@@ -77,8 +77,8 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
             for name in sorted(reporting & pipeline.roots(transform.name)):
                 problems.error(
                     f"the transform {transform.name!r} runs on Spark's DataFrames and cannot be used with the "
-                    f"source {name!r}: the readers of this source report their progress to it, but a DataFrame "
-                    "passes only rows",
+                    f"source {name!r}: readers report their progress to this source, but a DataFrame passes "
+                    "only rows",
                     suggestion="Use the Sql or Python transform, or transform the rows in a second job",
                 )
 

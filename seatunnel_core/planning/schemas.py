@@ -129,5 +129,5 @@ def _scope(
     if transform.scope == UNIT:
         return "scope unit, as set in the job: each work unit is a separate table, and a group may occur several times"
     if plan is None and transform.scope == AUTO:
-        return "scope auto: decided by its plan once the columns are known"
-    return "scope unit: it processes row by row"
+        return "scope auto: decided by the query plan once the columns are known"
+    return "scope unit: the transform processes row by row"

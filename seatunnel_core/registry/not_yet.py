@@ -142,7 +142,7 @@ _ALL: tuple[NotYet, ...] = (
         spark="jdbc",
     ),
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
-    *_connectors("WooCommerce", _HTTP, kinds=_SOURCE, instead="use Http with its headers"),
+    *_connectors("WooCommerce", _HTTP, kinds=_SOURCE, instead="use Http, and set its headers"),
     *_connectors(
         "SqlServer-CDC Oracle-CDC MongoDB-CDC TiDB-CDC Opengauss-CDC Dameng-CDC DB2-CDC GaussDB-CDC OceanBase-CDC "
         "Vitess-CDC",
@@ -186,13 +186,13 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors(
         "FakeSourceStream", "an older name", kinds=_SOURCE, instead="use FakeSource with job.mode = STREAMING"
     ),
-    *_connectors("PythonSource Python", "a Python script", kinds=_SOURCE, instead="use PythonFunction, for a function"),
+    *_connectors("PythonSource Python", "a Python script", kinds=_SOURCE, instead="use PythonFunction with a function"),
     *_connectors(
         "BlackHole", "a sink that discards rows", kinds=_SINK, instead="use Console with log.print.data = false"
     ),
     _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
     _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),
-    _transform("TextChunk", "pieces of texts", "split them in a function, with Python { … }"),
+    _transform("TextChunk", "pieces of texts", "split texts in a function, with Python { … }"),
     _transform("SqlUdf", "functions in Java", "write the function in Python, with Python { … } or DataFrame { … }"),
     _transform("TableMerge", "combining tables under one name", "rename them with TableRename"),
     _transform("TableFilter", "choosing tables", "name the tables at the source, or use Python { … }"),

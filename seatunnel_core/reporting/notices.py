@@ -59,8 +59,8 @@ class Notices:
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
         """Warn that a work unit is repeated and its rows may be duplicated in these sinks."""
         self._log.warning(
-            "work unit %d of source %s runs again after it had started: rows that it had written directly to %s "
-            "may be duplicated",
+            "work unit %d of source %s is run again after a partial run: rows already written directly to %s may "
+            "be duplicated",
             order.attempt.unit.number,
             order.task,
             ", ".join(sinks),

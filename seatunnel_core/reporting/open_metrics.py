@@ -262,7 +262,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "node_state",
         "gauge",
-        "1 for each process that runs jobs; the port of its address is its process ID.",
+        "1 for each process that runs jobs; the port in the address is the process ID.",
         ("cluster", "address"),
     ),
     Family("job_count", "gauge", "Jobs by their state.", ("cluster", "type")),

@@ -149,7 +149,7 @@ def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
 def unknown_value(who: str, column: str, row: str) -> str:
     """Return the message about an absent value that is required."""
     return (
-        f"{who}: column {column!r}, {row}: the change does not contain its value, which is required. "
+        f"{who}: column {column!r}, {row}: the change does not contain the required value of this column. "
         "Configure the database to log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in "
         "MySQL and MariaDB with SET GLOBAL binlog_row_image = FULL"
     )

@@ -19,7 +19,7 @@ _FIRST_DAY = date.min.toordinal() - date(1970, 1, 1).toordinal()
 _LAST_DAY = date.max.toordinal() - date(1970, 1, 1).toordinal()
 _PARTS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
-BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, which rows do not support"
+BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, the range that rows support"
 
 
 def beyond(values: pa.Array) -> pa.Array | None:

@@ -131,7 +131,7 @@ class SeenValues:
         if DECIMAL in self.kinds and EXACT_NUMBERS.issuperset(self.kinds):
             found = self._decimal(max(self._whole_digits, self._int_digits))
             if found is None:
-                raise RowError(f"key {self.path!r}: its numbers need more than 76 digits; convert them to strings")
+                raise RowError(f"key {self.path!r}: the numbers need more than 76 digits; convert them to strings")
         if found is not None:
             return found
         by_row = sorted(self.kinds.items(), key=lambda kind: kind[1])

@@ -201,7 +201,7 @@ class JobRun:
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
         """Return all stored checkpoints, sorted by pipeline and then by age, oldest first."""
         if self._storage is None:
-            raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
+            raise UsageError("the job's checkpoint storage is closed; call checkpoints() before closing the job")
         listings = self._storage.scan_job(self.job_id)
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
 

@@ -337,8 +337,8 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
     new = [name for name in names if name not in restored]
     if new and len(new) < len(names):
         raise UsageError(
-            f"the query over {', '.join(names)} started without {', '.join(new)}, and may have ended without "
-            "reading it: remove the new source, or start a new job"
+            f"the query over {', '.join(names)} started without {', '.join(new)}, which may therefore never be "
+            "read: remove the new source, or start a new job"
         )
 
 

@@ -145,7 +145,7 @@ class PipelineRun:
         if self.outcome is not None:
             self._answer_at_the_end()
         elif self._epoch is None or self._waiting is not None:
-            self._answer(name, None, "it has failed and waits for its restart")
+            self._answer(name, None, "the pipeline has failed and is waiting to restart")
             if self._stopping:
                 self.abandon()
         else:
@@ -163,7 +163,7 @@ class PipelineRun:
             if rejection:
                 answer(source, rejection)
             elif self.outcome is not None or self._epoch is None or self._waiting is not None:
-                answer(source, "the pipeline has ended, or waits for its restart")
+                answer(source, "the pipeline has ended, or is waiting to restart")
             else:
                 self._epoch.reread(Reread(source, table, partial(answer, source)))
         return len(found)

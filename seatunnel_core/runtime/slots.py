@@ -55,9 +55,9 @@ class SlotService:
                 self._waiting.remove(asked)
                 others = ", ".join(each.job_id for each in self._holding)
                 raise UsageError(
-                    f"the job {job_id} finds no free slot: this process has {asked.total}, and all of them are in "
-                    f"use by {others}. Wait until one of these jobs has ended, set `job-schedule-strategy: WAIT` or "
-                    "a larger `slot-num` in seatunnel.yaml, or leave `dynamic-slot` true"
+                    f"no free slot for the job {job_id}: this process has {asked.total}, all in use by {others}. Wait "
+                    "until one of these jobs has ended, set `job-schedule-strategy: WAIT` or a larger `slot-num` in "
+                    "seatunnel.yaml, or leave `dynamic-slot` true"
                 )
         return asked
 

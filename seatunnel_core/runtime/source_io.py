@@ -172,8 +172,9 @@ class SourceIO:
         if facts:
             if not isinstance(source.source, SupportsFacts):
                 raise SourceError(
-                    f"the checkpoint contains facts for the source {source_name!r}, but {source.source.identifier} "
-                    "does not implement absorb: resume with the version of the plugin that stored them"
+                    f"the checkpoint contains facts from readers of the source {source_name!r}, but "
+                    f"{source.source.identifier} does not implement absorb: resume with the version of the "
+                    "plugin that stored them"
                 )
             whole = source.source.absorb(whole, facts)
         for reread in rereads if whole else ():

@@ -16,7 +16,7 @@ class AwsSecrets(SecretStore):
         except client.exceptions.ResourceNotFoundException:
             raise LookupError(f"{client.meta.region_name} has no secret {name}") from None
         if "SecretString" not in answer:
-            raise LookupError(f"{name} contains bytes; store a string")
+            raise LookupError(f"the secret {name} is binary; store a string")
         return str(answer["SecretString"])
 
 

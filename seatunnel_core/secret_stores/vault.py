@@ -28,7 +28,7 @@ class VaultSecrets(SecretStore):
         except hvac.exceptions.InvalidPath:
             raise LookupError(f"the mount {mount} has no secret at {path}") from None
         except hvac.exceptions.Forbidden:
-            raise PermissionError("the token in VAULT_TOKEN lacks the permission to read it") from None
+            raise PermissionError("the token in VAULT_TOKEN lacks permission to read the secret") from None
         finally:
             client.adapter.close()
         return json.dumps(answer["data"]["data"])

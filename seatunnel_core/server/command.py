@@ -231,7 +231,7 @@ def _page_of(pid: int) -> str:
 
 def _page_line(config: NodeConfig, page: str) -> str:
     if not page:
-        return "The node serves no web page: seatunnel.yaml configures REST, and http.enable-http is not true."
+        return "The web page is off: seatunnel.yaml configures REST, but http.enable-http is not true."
     if config.http.login is None and config.secret is not None and config.http.port is None:
         return f"Web page: {page} (log in as {USER} with the password in {_config_folder(config) / PASSWORD_FILE})"
     return f"Web page: {page}"
@@ -279,5 +279,5 @@ def _stop(argv: Sequence[str]) -> int:
         time.sleep(0.05)
     left = [pid for pid in nodes if _is_node(pid)]
     for pid, address in nodes.items():
-        print(f"The node {address} (process {pid}) {'is still ending' if pid in left else 'has ended'}.")
+        print(f"The node {address} (process {pid}) {'is still stopping' if pid in left else 'has stopped'}.")
     return FAILED if left else DONE

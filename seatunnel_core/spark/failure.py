@@ -65,7 +65,7 @@ def failure_of(error: BaseException) -> Failure:
     message = str(error) or type(error).__name__
     if kind is FailureKind.BUG:
         message = (
-            f"{type(error).__name__}: {message} (this is a bug of the engine, not an error in your job: please "
+            f"{type(error).__name__}: {message} (this is a bug in the engine, not an error in your job: please "
             "report it with the traceback in the log file)"
         )
     code = error.code if isinstance(error, SeaTunnelError | CheckpointStorageError) else ""

@@ -265,7 +265,7 @@ def _one_table(name: str, arriving: Schemas) -> TableSchema:
 def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FramePlanner | None) -> FramePlan:
     try:
         if not isinstance(step.transform, DataFrameTransform) or frame_plan is None:
-            raise TransformError("its output schema is known only to Spark, which is not running")
+            raise TransformError("only Spark can determine its output schema, but Spark is not running")
         return frame_plan(step.transform, arriving)
     except TransformError as error:
         raise TransformError(f"transform {step.name!r}: {error}") from error

@@ -141,7 +141,7 @@ class Exchange:
                     if line.endswith(b"\n"):  # a killed task sent a truncated line
                         _handle(call.listener, stored.parse(line), connection)
             except OSError as error:
-                logger.debug("the report channel of a task broke: %s", error)
+                logger.debug("the report channel of a task failed: %s", error)
             finally:
                 with self._changed:
                     call.tasks -= 1

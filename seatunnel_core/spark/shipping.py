@@ -198,7 +198,7 @@ def imports_of(modules: Sequence[str]) -> Imports:
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         said = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise PlatformError(f"modules of the tasks cannot be imported ({', '.join(modules)}): {said}")
+        raise PlatformError(f"modules that tasks need cannot be imported ({', '.join(modules)}): {said}")
     pure: dict[str, Path] = {}
     compiled = []
     for name, entry in json.loads(answer.stdout.splitlines()[-1]).items():

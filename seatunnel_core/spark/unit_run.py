@@ -124,7 +124,7 @@ class UnitRun(ReadContext):
     def notes(self) -> tuple[str, ...]:
         """One sentence for each kind of note, with the vertex, the number of rows, and the location of one of them."""
         return tuple(
-            f"{where}: {count} rows {what}; such as {example}"
+            f"{where}: {count} rows {what}; for example, {example}"
             for (where, what), (count, example) in self._notes.items()
         )
 

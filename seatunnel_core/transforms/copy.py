@@ -14,7 +14,7 @@ from seatunnel_core.rows.columns import check_known, put, with_outputs
 
 FIELDS = Option("fields", MAP, doc="Columns to copy: { new_name = name }.")
 SOURCE = Option("src_field", STRING, doc="Source column of a single copy; used with dest_field instead of fields.")
-TARGET = Option("dest_field", STRING, doc="Name of a single copy.")
+TARGET = Option("dest_field", STRING, doc="Name of the new column; used with src_field.")
 
 
 class Copy(Transform):

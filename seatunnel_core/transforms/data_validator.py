@@ -39,7 +39,7 @@ TABLE = Option(
     "row_error_handle_way.error_table",
     STRING,
     aliases=("error_table",),
-    doc="Table of errors for ROUTE_TO_TABLE: table, schema.table or database.schema.table.",
+    doc="Error table for ROUTE_TO_TABLE: table, schema.table or database.schema.table.",
 )
 
 _ERRORS = pa.schema(
@@ -68,7 +68,7 @@ class DataValidator(Transform):
         if options[WAY] == "ROUTE_TO_TABLE":
             self._errors = options[TABLE]
             if not self._errors:
-                raise UsageError(f"option {WAY.key!r}: ROUTE_TO_TABLE needs {TABLE.key}, the table of the bad rows")
+                raise UsageError(f"option {WAY.key!r}: ROUTE_TO_TABLE needs {TABLE.key}, the table for the bad rows")
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         return self.output_schemas(schema)[0]
@@ -131,7 +131,7 @@ class DataValidator(Transform):
             try:
                 texts_of_row = (json_text(row, row_type), json_text(errors, pa.list_(texts)))
             except ValueError as error:
-                raise RowError(f"an invalid row cannot be written to the table of errors: {error}") from None
+                raise RowError(f"an invalid row cannot be written to the error table: {error}") from None
             found.append((batch.table, batch.table, *texts_of_row, now))
         columns = zip(*found, strict=True)
         return pa.RecordBatch.from_arrays(

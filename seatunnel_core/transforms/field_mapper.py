@@ -36,7 +36,7 @@ class FieldMapper(Transform):
         new = list(self._names.values())
         doubled = repeated(new)
         if doubled or not new:
-            problem = f"gives the name {', '.join(doubled)} more than once" if doubled else "names no column"
+            problem = f"contains the new name {', '.join(doubled)} more than once" if doubled else "names no column"
             raise TransformError(f"option 'field_mapper' {problem}")
 
     def output_schema(self, schema: TableSchema) -> TableSchema:

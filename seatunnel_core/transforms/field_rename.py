@@ -16,7 +16,7 @@ from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
 SPECIFIC = Option(
     "specific",
     LIST(BLOCK(dict.fromkeys(("field_name", "target_name")))),
-    doc="Single columns as a list of { field_name, target_name }; the other options do not apply to them.",
+    doc="Columns renamed individually: a list of { field_name, target_name }; the other options do not apply to them.",
 )
 
 
@@ -47,7 +47,7 @@ class FieldRename(Transform):
             same = [old for old, new in zip(schema.columns.names, names, strict=True) if new == name]
             if len(same) > 1:
                 raise TransformError(
-                    f"FieldRename: the columns {', '.join(same)} of the table {schema.table} would all be called "
+                    f"FieldRename: the columns {', '.join(same)} of the table {schema.table} would all have the name "
                     f"{name}; set different names for them in the option specific"
                 )
         columns = pa.schema([each.with_name(name) for each, name in zip(schema.columns, names, strict=True)])

@@ -34,7 +34,7 @@ class Filter(Transform):
         check_known("Filter", self._include or self._exclude, schema)
         kept = self._kept(schema.columns)
         if not kept:
-            raise TransformError(f"Filter: exclude_fields leaves no column of {', '.join(schema.columns.names)}")
+            raise TransformError(f"Filter: exclude_fields removes all columns: {', '.join(schema.columns.names)}")
         return with_columns(schema, pa.schema([schema.columns.field(name) for name in kept]))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:

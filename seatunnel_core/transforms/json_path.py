@@ -179,7 +179,7 @@ def _at(path: str, document: Any) -> Any:
     if not is_single(path):
         return values
     if not values:
-        raise ValueError(f"it selects nothing in {_shown(document)}")
+        raise ValueError(f"the path selects nothing in {_shown(document)}")
     return values[0]
 
 

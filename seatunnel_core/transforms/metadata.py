@@ -17,7 +17,7 @@ FIELDS = Option(
     "metadata_fields",
     MAP,
     default={},
-    doc="Metadata and the names of their columns: { Database = db, Table = tbl, RowKind = kind, EventTime = time, "
+    doc="Metadata keys and their column names: { Database = db, Table = tbl, RowKind = kind, EventTime = time, "
     "Position = position }.",
 )
 

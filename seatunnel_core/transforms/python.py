@@ -108,8 +108,7 @@ class PythonFunction(Transform):
     def _kinds(self, batch: Batch, rows: pa.RecordBatch) -> pa.Array | None:
         if batch.kinds is not None and rows.num_rows != batch.rows.num_rows:
             raise TransformError(
-                f"Python: {self._name} changed the number of rows of a change stream, so the kinds of the rows are "
-                "unknown"
+                f"Python: {self._name} changed the number of rows of a change stream, so the row kinds are unknown"
             )
         return batch.kinds
 

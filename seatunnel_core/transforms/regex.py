@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.errors import UsageError
 
-_ADVICE = (
-    "look-around, references inside a pattern and possessive repetition are not supported; use the Python transform"
-)
+_ADVICE = "look-around, backreferences and possessive quantifiers are not supported; use the Python transform"
 _AROUND = ("", "a", " ", "\n")
 """Neighbours of a position that patterns can distinguish: string boundary, letter, space and line end."""
 
@@ -64,7 +62,7 @@ def rewritten(option: str, pattern: str, replacement: str) -> str:
         found = _PIECE.match(replacement, at)
         if found is None:
             raise UsageError(
-                f"option '{option}': after $ in {replacement!r} the number of a group or {{its name}} is missing; "
+                f"option '{option}': $ in {replacement!r} must be followed by a group number or {{name}}; "
                 r"use \$ for the character itself"
             )
         text += _piece(option, found, groups, names)

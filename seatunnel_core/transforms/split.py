@@ -51,7 +51,7 @@ class Split(Transform):
         check_pattern("separator", self._separator)
         if matches_nothing(self._separator):  # Arrow would loop forever
             raise UsageError(
-                f"option 'separator': the regular expression {self._separator!r} also matches between two characters; "
+                f"option 'separator': the regular expression {self._separator!r} also matches the empty string; "
                 'use "\\\\|" for a vertical bar, and + instead of * for a repetition'
             )
         self._outputs = [pa.field(name, pa.string()) for name in names]

@@ -29,7 +29,7 @@ class Mistakes(StorageFixtures):
             with pytest.raises(kind) as caught:
                 verb()
             text = str(caught.value)
-            assert ". " in text, f"a sentence says what is wrong, another one what to do: {text}"
+            assert ". " in text, f"expected one sentence with the cause and one with the remedy: {text}"
             assert not any(secret in text for secret in self.secrets)
             return text
 

@@ -101,7 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--promise-report",
         metavar="FILE",
         type=Path,
-        help="append the promises that each storage kept to FILE, as JSON",
+        help="append to FILE, as JSON, the promises that each storage kept",
     )
 
 

@@ -200,7 +200,7 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "bound_cursor": "keeps state in dlt",
         "after_incremental": "'after_incremental' reads its data from 'incremental', which keeps state in dlt",
         "needs": "needs arguments; write them in arguments { }",
-        "alone": "is a transformer without a resource before it",
+        "alone": "is a transformer that is not bound to a resource",
         "running": "is created from a generator object",
         "begun": "is created from a generator object",
         "broken": "resources:broken failed with ConnectionError: mine",

@@ -46,7 +46,7 @@ class TestADeadCheckpointer:
         assert degraded(played) == ""
         assert watch(played, 3_000) == (
             "no checkpoint has completed for 3000 ms (interval: 1000 ms): checkpoint 2 has been in progress "
-            "for 2000 ms: all vertices have acknowledged it, and the storage has been writing it for 2000 ms"
+            "for 2000 ms: all vertices have acknowledged; the storage has been writing the checkpoint for 2000 ms"
         )
         assert played.only(commands.Degraded).reason == degraded(played)
         assert played.protocol.phase is Phase.RUNNING, "data goes on"

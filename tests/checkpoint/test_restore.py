@@ -151,7 +151,7 @@ def test_what_was_staged_since_a_restore_was_decided_goes_where_it_was_meant(sin
     played = listed(request, ORDERED, NEW)
     played.deliver(events.CheckpointLoaded(now_ms=0, state=NEW))
     assert bool(played.get(commands.StoreCheckpoint)) is goes
-    assert goes or "'out' has units staged that may not be published yet, and its path was" in failure(played).message
+    assert goes or "'out' has units staged that may still be unpublished, and its path was" in failure(played).message
 
 
 @pytest.mark.parametrize(

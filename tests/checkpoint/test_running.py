@@ -142,7 +142,8 @@ class TestCheckpoints:
         played.at(1_000).checkpoint()
         played.at(6_000).fire("expire:2")
         assert played.only(commands.CheckpointAborted).reason == (
-            "expired after 5000 ms: all vertices have acknowledged it, and the storage has been writing it for 5000 ms"
+            "expired after 5000 ms: all vertices have acknowledged; the storage has been writing the checkpoint for "
+            "5000 ms"
         )
 
     def test_the_fence_ends_everything(self) -> None:
@@ -277,7 +278,7 @@ class TestStop:
         end = played.only(commands.EndPipeline)
         assert end.outcome is Outcome.STOPPED
         assert end.failure is not None
-        assert "the storage has been writing it for 5000 ms" in end.failure.message
+        assert "the storage has been writing the checkpoint for 5000 ms" in end.failure.message
 
     def test_commits_after_the_last_checkpoint_are_bounded_too(self) -> None:
         played = Played(policy=BATCH)

@@ -213,7 +213,7 @@ class TestFailures:
         played.run(4)
         ask(played)
         played.at(5_000).fire("expire:2")
-        assert "its checkpoint 2 was aborted: expired after 5000 ms" in played.only(commands.SavepointFailed).reason
+        assert "checkpoint 2 was aborted: expired after 5000 ms" in played.only(commands.SavepointFailed).reason
         assert played.protocol.phase is Phase.RUNNING
 
     def test_the_storage_does_not_take_it(self) -> None:
@@ -227,7 +227,10 @@ class TestFailures:
         played.storage_failed(3)
         assert played.said == (), "once is enough"
 
-    @pytest.mark.parametrize(("settle", "why"), [(False, "'out' still publishes"), (True, "the storage is writing it")])
+    @pytest.mark.parametrize(
+        ("settle", "why"),
+        [(False, "waiting for 'out' to publish"), (True, "the storage is still writing the savepoint")],
+    )
     def test_it_takes_too_long(self, settle: bool, why: str) -> None:
         played = Played(policy=BATCH)
         played.run(4)

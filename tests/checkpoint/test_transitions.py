@@ -204,7 +204,7 @@ def finished(unit: int = 1, sink: str = "out", task: str = "in", **said: Any) ->
          "cannot request .*SAVEPOINT, only"),
         (running, events.StorageFailed(now_ms=0, failure=PASSING), "name the checkpoint"),
         (running, finished(task="oven"), "the pipeline has no task 'oven'; it has in"),
-        (running, finished(sink="oven"), "source 'in' does not feed a sink 'oven'"),
+        (running, finished(sink="oven"), "source 'in' does not feed sink 'oven'"),
         (running, finished(of=3), "committable '0-5-3' belongs to .source, unit, epoch. = .'in', 3, 5.; expected"),
         (running, finished(epoch=4), "committable '0-4-1' belongs to"),
         (running, events.CommitSucceeded(now_ms=0, sink="out", ids=("a",)), "publishing nothing, not"),

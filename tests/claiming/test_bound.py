@@ -118,7 +118,7 @@ def test_a_changed_path_is_refused_while_something_may_wait_for_its_commit(told:
     told.began(file("/data/x"))
     told.stored(1, ["out"], units=[1, 2])
     said = told.refused(Restore(), file("/data/y"))
-    assert "the sink 'out' has 2 units staged that may not be published yet" in said
+    assert "the sink 'out' has 2 units staged that may still be unpublished" in said
     assert "its path was '/data/x' and is '/data/y'" in said
     assert "stop the job with a savepoint" in said
     told.again(Restore(), file("/data/x"))
@@ -270,7 +270,7 @@ def test_a_pipeline_is_not_given_up_because_its_staging_folder_cannot_be_found(t
     )  # fmt: skip
     drop = Restore(allow_non_restored_state=True)
     said = two.refusal(drop, "a")
-    assert "pipeline 2 has 1 unit staged for the sink 'b_out' that may not be published yet" in said
+    assert "pipeline 2 has 1 unit staged for the sink 'b_out' that may still be unpublished" in said
     (tmp_path / "out" / "b" / ".seatunnel" / JOB / "2" / str(FIRST)).mkdir(parents=True)
     two.restore(drop, "a")
 

@@ -90,7 +90,7 @@ def test_a_job_goes_on_where_the_one_before_ended(ground: Ground, storage: Check
     report, notes = run_through(ground.run(text(ground), "second"))
     assert report.outcome is JobOutcome.FINISHED
     assert rows(ground) == [1, 2, 3, 4, 5]
-    assert notes == ("The source Jdbc-source-1 reads by changed, after 3, up to 5.",)
+    assert notes == ("The source Jdbc-source-1 reads incrementally by changed: after 3, up to 5.",)
     state = load(storage, "nightly")
     assert (state.job_id, state.is_done) == ("second", True)
     assert [each.job_id for each in survey(storage)] == ["first", "second"], "the record is no job"
@@ -141,7 +141,7 @@ def test_a_death_between_the_claim_and_the_record_leaves_a_job_that_never_runs(
             run.start()
     assert storage.get_manifest("first") is not None
     night(ground, "second")
-    with pytest.raises(UsageError, match="first is not the last one of the state 'nightly'"):
+    with pytest.raises(UsageError, match="first is not the last job that used the state 'nightly'"):
         run_through(ground.run(text(ground), "first", restore=Restore()))
     assert rows(ground) == [1, 2, 3]
 
@@ -190,7 +190,7 @@ def test_a_job_goes_on_with_what_it_began_to_read(ground: Ground) -> None:
 def test_a_removed_job_leaves_a_state_that_nobody_trusts(ground: Ground, storage: CheckpointStorage) -> None:
     abandoned(ground, "first")
     storage.delete_job("first")
-    with pytest.raises(UsageError, match=r"the job first, the last one of the state 'nightly', was removed"):
+    with pytest.raises(UsageError, match=r"the job first, the last job that used the state 'nightly', was removed"):
         run_through(ground.run(text(ground), "second"))
 
 

@@ -67,12 +67,12 @@ def test_a_rewind_says_what_would_be_doubled_and_both_ways_out(one: Played) -> N
 
 
 def test_the_latest_itself_is_no_rewind(one: Played) -> None:
-    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from its latest checkpoint, 100000-3.",)
 
 
 def test_a_checkpoint_whose_savepoint_is_the_latest_is_no_rewind(one: Played) -> None:
     one.store(4, 6, kind=CheckpointType.SAVEPOINT)
-    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-4, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from its latest checkpoint, 100000-4.",)
 
 
 def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
@@ -237,7 +237,7 @@ def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -
     assert one.manifest().asked == {}
     one.restore(at("2", retract=True))
     one.storage.delete_checkpoint(JOB, 1, 2)
-    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from its latest checkpoint, 100000-3.",)
 
 
 def test_what_is_asked_now_replaces_what_was_asked_before(one: Played) -> None:
@@ -261,8 +261,8 @@ def test_a_job_that_has_ended_goes_back_and_needs_nothing_of_its_staging(one: Pl
 @pytest.mark.parametrize(
     ("tables", "text", "said"),
     [
-        (("b",), {}, "it names 'b', 'b_out', which that job did not have; it lacks 'a', 'a_out'"),
-        (("a", "b"), {}, "it names 'b', 'b_out', which that job did not have."),
+        (("b",), {}, "it adds 'b', 'b_out'; it lacks 'a', 'a_out'"),
+        (("a", "b"), {}, "it adds 'b', 'b_out'."),
         (
             ("a",),
             {"targets": "elsewhere"},

@@ -154,7 +154,7 @@ def ends_as_zombie(engine: Engine) -> None:
     assert "another engine" in engine.output, engine.output
     assert "Another process now runs this job" in engine.output
     assert "Traceback" not in engine.output
-    assert "a bug of the engine" not in engine.output
+    assert "a bug in the engine" not in engine.output
     assert not engine.left_over()
 
 

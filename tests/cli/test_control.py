@@ -103,9 +103,9 @@ def test_a_job_that_ends_meanwhile_is_left_out_of_all(job: Job, capsys: pytest.C
 @pytest.mark.parametrize(
     ("flags", "asked", "ending"),
     [
-        ([], {"name": None, "stop": True, "drain": False}, "The job has stopped with it."),
+        ([], {"name": None, "stop": True, "drain": False}, "The job has stopped."),
         (["--keep-running"], {"name": None, "stop": False, "drain": False}, "The job continues."),
-        (["--savepoint-name", "x"], {"name": "x", "stop": True, "drain": False}, "The job has stopped with it."),
+        (["--savepoint-name", "x"], {"name": "x", "stop": True, "drain": False}, "The job has stopped."),
     ],
 )
 def test_a_savepoint(

@@ -132,7 +132,7 @@ BEGUN = PipelineView(id=1, name="a", phase="running", last_checkpoint_id=4)
         (BEGUN, ["This job has not stored a checkpoint yet, so it starts from the beginning."]),
         (
             evolve(BEGUN, rows_read=1_500, rows_committed=1_000),
-            ["It resumes from its last checkpoints: 1,500 rows were read, 1,000 are committed."],
+            ["The job resumes from its last checkpoints: 1,500 rows were read, 1,000 are committed."],
         ),
         (evolve(BEGUN, last_checkpoint_id=None), []),
     ],

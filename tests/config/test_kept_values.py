@@ -74,7 +74,7 @@ def test_without_any_the_variable_is_not_set(tmp_path: Path, ring: Ring) -> None
 def test_a_file_that_others_may_read_is_warned_of_when_it_is_used(tmp_path: Path) -> None:
     keep(tmp_path, "secrets.toml", 'db.user = "me"\nDB_PASSWORD = "hush"', 0o644)
     problems = [str(each) for each in loaded(tmp_path).problems.found]
-    assert problems == [f"{tmp_path}/secrets.toml: other users of this machine may read {tmp_path}/secrets.toml. "
+    assert problems == [f"{tmp_path}/secrets.toml: other users of this machine can read {tmp_path}/secrets.toml. "
                         f"Run chmod 600 {tmp_path}/secrets.toml"]  # fmt: skip
     assert not loaded(tmp_path, "source { A { a = 1 } }\nsink { B { b = 2 } }").problems.found
     assert "hush" not in repr(loaded(tmp_path))

@@ -45,8 +45,8 @@ def test_the_keys_of_the_page(tmp_path: Path) -> None:
     }
     assert len(said) == 3, "one warning for ssh, Gluten and the sessions each"
     assert "kylin.properties:7:1: 'kylin.job.ssh-username' has no effect" in said[0]
-    assert "without Gluten" in said[1]
-    assert "nodes keep no sessions" in said[2]
+    assert "Gluten and internal tables" in said[1]
+    assert "sessions are not used" in said[2]
 
 
 def test_the_override_wins_and_the_environment_names_the_folder(tmp_path: Path) -> None:
@@ -81,5 +81,5 @@ def test_other_keys_are_one_warning_without_their_values(tmp_path: Path) -> None
     found, said = read(tmp_path, "kylin.z=hunter2\nkylin.a=1\nkylin.b=2\nkylin.c=3\n")
     assert found == {}
     assert len(said) == 1
-    assert "kylin.z, kylin.a, kylin.b, …: these keys of Kylin have no effect here" in said[0]
+    assert "kylin.z, kylin.a, kylin.b, …: these Kylin keys have no effect" in said[0]
     assert "hunter2" not in said[0]

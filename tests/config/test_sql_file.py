@@ -152,7 +152,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
     [
         (
             "DROP TABLE a;",
-            "job.sql:1:1: a statement begins with 'DROP'. A job in SQL consists of CREATE TABLE name WITH",
+            "job.sql:1:1: a statement cannot begin with 'DROP'. A job in SQL consists of CREATE TABLE name WITH",
         ),
         ("\n  CREATE TABLE", "job.sql:2:14: the name of the table is expected here, not the end"),
         (
@@ -182,11 +182,14 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         (BOTH + "INSERT INTO target SELECT a FROM", "the name of a table is expected here, not the end"),
         (
             BOTH + "INSERT INTO target SELECT a FROM peple",
-            "job.sql:3:34: there is no table 'peple' above this line that produces rows; did you mean 'people'?",
+            "job.sql:3:34: no table 'peple' that produces rows is created above this line; did you mean 'people'?",
         ),
-        (BOTH + "INSERT INTO target SELECT target", "there is no table 'target' above this line that produces rows"),
+        (BOTH + "INSERT INTO target SELECT target", "no table 'target' that produces rows is created above this line"),
         ("CREATE TABLE a WITH ('x'='\n { b = ] }')", "job.sql:2:8: "),
-        ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Write this in SQL. "),
+        (
+            "/* config source { FakeSource {} } */",
+            "job.sql:1:11: source is not allowed in a comment. Write the block in SQL. ",
+        ),
         ("CREATE TABLE a WITH ('x'='y", "job.sql: this is not SQL: "),
     ],
 )

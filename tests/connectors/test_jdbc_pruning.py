@@ -110,7 +110,7 @@ def test_a_key_of_two_columns(database: Database) -> None:
 
 def test_a_key_that_is_null_is_refused_where_it_stands(database: Database) -> None:
     database.run(*PEOPLE)
-    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.keys: it is null"):
+    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.keys: the value is null"):
         run(database, keys(1, None))
 
 

@@ -122,7 +122,7 @@ def test_a_job_promises_at_least_once_until_somebody_says_more_and_warns_when_no
         (
             [{"n": 1}] * 5 + [{"n": "x"}],
             {"schema_sample": 3},
-            r"row 6, key 'n': found a str, .* those of the first 3 rows",
+            r"row 6, key 'n': found a str, .* inferred from the first 3 rows",
         ),
         (
             [{"n": 1}] * 5 + [{"m": 1}],

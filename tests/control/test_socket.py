@@ -152,7 +152,7 @@ def test_a_job_that_cannot_listen_runs_all_the_same(
     server = ControlServer(JOB, VERBS, environment)
     server.start()
     server.close()
-    assert "this job accepts no requests" in caplog.text
+    assert "this job cannot accept requests" in caplog.text
 
 
 def test_who_asked_for_the_end_is_answered_before_the_end(environment: dict[str, str]) -> None:

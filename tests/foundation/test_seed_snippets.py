@@ -81,7 +81,7 @@ def test_the_blocks_about_storages_set_the_checkpoints_too(page: str, concurrent
 
 def test_a_code_fence_inside_the_code_is_a_comment() -> None:
     config = seed("000/s3")
-    assert "s3.yaml:1:1: a code fence of Markdown is treated as a comment. Remove the line" in said(config)
+    assert "s3.yaml:1:1: a Markdown code fence is treated as a comment. Remove the line" in said(config)
     assert dict(config.storage.plugin_config) == dict(seed("001/s3").storage.plugin_config)
 
 

@@ -60,7 +60,7 @@ def test_a_task_reports_what_is_in_flight(made: Made) -> None:
     _, task, _ = vertices(opened(made, 200_000, 6))
     assert task.words[1] == "2 units in flight"
     assert task.parts["unit 5"].words == "split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again"
-    assert task.parts["unit 6"].words.endswith("about 5 rows; finished, and waits for earlier units")
+    assert task.parts["unit 6"].words.endswith("about 5 rows; finished, waiting for earlier units")
     assert task.parts["unit 6"].details[0] == "for out1: unit 6 of flights1, epoch 200000: 5 rows, 100 bytes"
     assert task.facts["units_in_flight"] == 2
 
@@ -77,7 +77,7 @@ def test_a_sink_reports_what_waits_and_where_it_belongs(made: Made) -> None:
     assert part.details == (f"published: {target}",)
     target.unlink()
     (part,) = vertices(opened(made, 200_000, 6))[2].parts.values()
-    assert part.details[0].startswith(f"not here: neither {staged}")
+    assert part.details[0].startswith(f"not found: neither {staged}")
 
 
 def test_a_damaged_one_is_an_error(made: Made) -> None:

@@ -195,7 +195,7 @@ def test_what_is_stored_during_the_copy_is_reported(made: Made, destination: Blo
             made.store(200_000, 9, base=(100_000, 2))
 
     done = copy_job(made.storage, destination, JOB, go_on)
-    assert "stored 200000-9 while it was copied up to 200000-6" in done.warnings[-1]
+    assert "stored 200000-9 after 200000-6 was copied" in done.warnings[-1]
 
 
 def test_a_job_whose_latest_is_pruned_during_the_copy_is_not_made_there(made: Made, destination: BlobStorage) -> None:

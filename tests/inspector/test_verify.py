@@ -127,7 +127,7 @@ def test_what_else_a_pipeline_can_be_asked(made: Made, how: str) -> None:
         "damaged": "manifest cannot be read",
         "gone": "no manifest",
         "ended": "has ended",
-        "misnamed": "before its folder is repaired",
+        "misnamed": "until its folder is repaired",
         "empty": "has no checkpoint",
     }
     folder = Path(made.storage.namespace, made.job_id)

@@ -144,7 +144,7 @@ def protected_folder(folder: Path) -> Iterator[Path | None]:
 def test_the_exit_code_is_1_and_nothing_is_a_traceback(outcome: Outcome) -> None:
     assert outcome.exit_code == 1, outcome.output
     assert "Traceback" not in outcome.output
-    assert "a bug of the engine" not in outcome.output
+    assert "a bug in the engine" not in outcome.output
     print(f"\n{outcome.output}")
 
 

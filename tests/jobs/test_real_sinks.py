@@ -36,7 +36,7 @@ def test_a_damaged_newest_checkpoint_is_never_passed_over(ground: Ground) -> Non
     rows = ground.rows("a")
     report, _ = run_through(ground.run(text, restore=Restore()))
     assert "is damaged" in failure(report)
-    assert "the newest intact one is" in failure(report)
+    assert "the newest intact checkpoint is" in failure(report)
     assert ground.rows("a") == rows
 
 

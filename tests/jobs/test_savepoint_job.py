@@ -104,7 +104,7 @@ def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_
     assert_measured(command, said, most=ROWS)
     assert "The job continues." in ask(command, "-s", command.job_id, "--keep-running", "--savepoint-name", "mine")
     assert engine.exit_code is None
-    assert "The job has stopped with it." in ask(command, "-s", command.job_id)
+    assert "The job has stopped." in ask(command, "-s", command.job_id)
     assert engine.wait(60) == 130
     assert [(each.name, each.stopped) for each in savepoints(command)] == [("mine", False), ("1", True)]
     assert 0 < len(column(tmp_path / "out", "id")) < ROWS, "it was stopped on the way"

@@ -178,7 +178,7 @@ def minio(tmp_path: Path) -> Iterator[MinIO]:
         yield server
 
 
-HANGS = "all vertices have acknowledged it, and the storage has been writing it for "
+HANGS = "all vertices have acknowledged; the storage has been writing the checkpoint for "
 
 
 @pytest.mark.servers

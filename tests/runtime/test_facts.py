@@ -66,7 +66,7 @@ def test_each_chunk_is_followed_by_its_log_once(ground: Ground, in_order: bool) 
 def test_a_restored_source_that_takes_no_facts_any_more_is_refused() -> None:
     """Without them it would continue from the wrong place."""
     facts = ({"chunk": 1, "position": 7},)
-    with pytest.raises(SourceError, match=r"facts for the source 'in', but Silent does not implement absorb: resume"):
+    with pytest.raises(SourceError, match=r"readers of the source 'in', but Silent does not implement absorb: resume"):
         source_io(Silent).poll("in", {}, facts)
     assert source_io(Silent).poll("in", {}, ()).again_ms == 20
     assert source_io(Chunks).poll("in", {}, facts).cursor["positions"] == {"1": 7}
@@ -109,9 +109,9 @@ def test_a_dataframe_transform_of_such_a_source_is_refused(tmp_path: Path) -> No
     with pytest.raises(JobError) as raised:
         planned(tmp_path, sql)
     assert str(raised.value) == (
-        "the transform 'changed' runs on Spark's DataFrames and cannot be used with the source 'chunks': the readers "
-        "of this source report their progress to it, but a DataFrame passes only rows. Use the Sql or Python "
-        "transform, or transform the rows in a second job"
+        "the transform 'changed' runs on Spark's DataFrames and cannot be used with the source 'chunks': readers "
+        "report their progress to this source, but a DataFrame passes only rows. Use the Sql or Python transform, "
+        "or transform the rows in a second job"
     )
     planned(tmp_path, sql.replace("SparkSql", "Sql"))
 

@@ -179,7 +179,7 @@ def test_a_pipeline_that_does_not_run_answers_at_once() -> None:
     """The loop of a job that is closed would not run a later answer, and the caller would wait for ever."""
     found: Future[None] = Future()
     request_reread([pipeline_run(True)], "a", found)
-    with pytest.raises(UsageError, match="not read again: the pipeline has ended, or waits for its restart"):
+    with pytest.raises(UsageError, match="not read again: the pipeline has ended, or is waiting to restart"):
         found.result(0)
 
 

@@ -103,7 +103,7 @@ def test_aws_secrets_manager() -> None:
     assert resolve("password", "secret://aws/prod/db#password") == "hush"
     with pytest.raises(StorageConfigurationError, match="eu-central-1 has no secret prod/dc"):
         resolve("password", "secret://aws/prod/dc")
-    with pytest.raises(StorageConfigurationError, match="bytes contains bytes"):
+    with pytest.raises(StorageConfigurationError, match="the secret bytes is binary"):
         resolve("password", "secret://aws/bytes")
 
 
@@ -140,7 +140,7 @@ def test_vault(monkeypatch: pytest.MonkeyPatch) -> None:
         resolve("password", "secret://vault/kv/team/dc#password")
     monkeypatch.setenv("VAULT_TOKEN", "wrong")
     with pytest.raises(
-        StorageConfigurationError, match="PermissionError: the token in VAULT_TOKEN lacks the permission to read it"
+        StorageConfigurationError, match="PermissionError: the token in VAULT_TOKEN lacks permission to read the secret"
     ):
         resolve("password", "secret://vault/kv/team/other#password")
 

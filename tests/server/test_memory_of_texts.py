@@ -64,7 +64,7 @@ def test_memory_is_limited_and_the_process_goes_on() -> None:
     lines = played.stdout.splitlines()
     assert len(lines) == 6
     for line in lines:
-        assert "CONFIG-ERROR limit of memory exceeded: parsing this text needs more than 12 MiB" in line
+        assert "CONFIG-ERROR memory limit exceeded: parsing this text needs more than 12 MiB" in line
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit needs Linux")
@@ -73,9 +73,9 @@ def test_memory_is_limited_for_sql() -> None:
     played = subprocess.run([sys.executable, "-c", PLAY_SQL], capture_output=True, text=True, timeout=200, check=False)
     if played.returncode != -signal.SIGALRM:
         assert played.returncode == 0, played.stdout + played.stderr
-        assert "limit of memory exceeded: parsing this text needs more than 12 MiB" in played.stdout
+        assert "memory limit exceeded: parsing this text needs more than 12 MiB" in played.stdout
 
 
 def test_an_error_that_the_interpreter_lost_is_the_same() -> None:
-    with pytest.raises(ConfigError, match="limit of memory exceeded"), BoundedMemory():
+    with pytest.raises(ConfigError, match="memory limit exceeded"), BoundedMemory():
         raise SystemError("error return without exception set")

@@ -65,7 +65,7 @@ def test_they_are_left_out_and_counted(tmp_path: Path, options: dict[str, Any]) 
     text = written(result, made, tmp_path) if "partition_by" not in options else ""
     assert [n for n in range(12) if f"<id>{n}</id>" in text] == (sorted({*range(12)} - BAD) if text else [])
     assert result.notes[0].startswith(
-        "sink 'xml': 4 rows are skipped, because the sink cannot write them; such as pipeline"
+        "sink 'xml': 4 rows are skipped, because the sink cannot write them; for example, pipeline"
     )
 
 

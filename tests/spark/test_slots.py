@@ -67,7 +67,7 @@ def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
     with first:
         with pytest.raises(
             st.UsageError,
-            match=r"job second finds no free slot: this process has 1, and all of them are in use by first",
+            match=r"no free slot for the job second: this process has 1, all in use by first",
         ):
             job_of("second", notes).submit(engine_config=engine(slots=1), job_id="second")
         waiting = engine(slots=1, strategy="WAIT")

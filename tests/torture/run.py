@@ -206,7 +206,7 @@ class Run:
         """A process that lost its job has to notice, to say so and to end."""
         self._wake()
         for engine in self._woken:
-            if engine.wait(PATIENCE_S) not in (0, 1) or "a bug of the engine" in engine.output:
+            if engine.wait(PATIENCE_S) not in (0, 1) or "a bug in the engine" in engine.output:
                 self.fault = f"a zombie ended with exit code {engine.exit_code}:\n{engine.output[-6000:]}"
 
     # -- at the end -----------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ BAD = [(1, '{"a": 1}'), (2, "{"), (3, '{"b": 1}'), (4, '{"a": "x"}'), (5, '{"a":
     ("row", "message"),
     [
         (1, r"table shop\.events, column data, path \$\.a, for found: { is not JSON: expected } at character 2"),
-        (2, r"it selects nothing in {'b': 1}\. With row_error_handle_way = SKIP"),
+        (2, r"the path selects nothing in {'b': 1}\. With row_error_handle_way = SKIP"),
         (3, "'x' is not of type int"),
         (4, "'NaN' is not of type int"),
     ],

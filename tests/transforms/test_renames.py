@@ -99,5 +99,5 @@ def test_single_columns_have_both_names() -> None:
 
 def test_two_columns_of_one_name_are_refused() -> None:
     rename = made(FieldRename, replacements_with_regex=[{"replace_from": "^.*$", "replace_to": "x", "is_regex": True}])
-    with pytest.raises(TransformError, match=r"the columns id, name, age of the table .* would all be called x"):
+    with pytest.raises(TransformError, match=r"the columns id, name, age of the table .* would all have the name x"):
         rename.output_schema(PEOPLE)

@@ -61,7 +61,7 @@ def test_parts_are_those_of_python(values: list[str | None], count: int) -> None
 
 @pytest.mark.parametrize("separator", ["|", "x*", r"\b", "^", "$", "", r"x|\B", "(?m)^", "a?b?", r"\b[^x]?"])
 def test_a_separator_that_matches_nothing_at_all_is_refused(separator: str) -> None:
-    with pytest.raises(UsageError, match="also matches between two characters"):
+    with pytest.raises(UsageError, match="also matches the empty string"):
         made(Split, split_field="name", separator=separator, output_fields=["a", "b"])
 
 

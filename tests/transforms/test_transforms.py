@@ -79,9 +79,9 @@ def test_other_keys_and_comments_follow_their_columns() -> None:
     ("kind", "options", "message"),
     [
         (Filter, {"include_fields": ["nam"]}, "has no column nam; it has id, name, age"),
-        (Filter, {"exclude_fields": ["id", "name", "age"]}, "leaves no column"),
+        (Filter, {"exclude_fields": ["id", "name", "age"]}, "removes all columns"),
         (FieldMapper, {"field_mapper": {"nam": "x"}}, "has no column nam"),
-        (FieldMapper, {"field_mapper": {"id": "x", "name": "x"}}, "gives the name x more than once"),
+        (FieldMapper, {"field_mapper": {"id": "x", "name": "x"}}, "contains the new name x more than once"),
     ],
 )
 def test_columns_that_are_not_there_are_named(kind: type[Transform], options: dict[str, Any], message: str) -> None:
@@ -140,7 +140,7 @@ def test_a_declared_schema_is_held() -> None:
     [
         (broken, r"broken failed with KeyError: 'wage'"),
         (len, "returned|failed"),
-        (in_halves, "kinds of the rows are unknown"),
+        (in_halves, "row kinds are unknown"),
     ],
 )
 def test_a_python_function_that_fails_is_named(function: Any, message: str) -> None:

@@ -148,7 +148,7 @@ def _entry(operation: int, value: memoryview, where: str) -> Entry | None:
 
 def _unpacked(structure: struct.Struct, body: memoryview, at: int, where: str) -> tuple[Any, ...]:
     if len(body) - at < structure.size:
-        raise damaged(where, "a record is cut off")
+        raise damaged(where, "a record is truncated")
     return structure.unpack_from(body, at)
 
 

@@ -122,7 +122,7 @@ def fetch(folder: Folder, entry: Entry) -> bytes | None:
         return entry
     value = folder.read(entry.name)
     if value is not None and (len(value) != entry.size_bytes or hashlib.sha256(value).digest() != entry.sha256):
-        raise frames.damaged(folder.where(entry.name), "its SHA-256 does not match the one in the log")
+        raise frames.damaged(folder.where(entry.name), "its SHA-256 does not match the SHA-256 in the log")
     return value
 
 

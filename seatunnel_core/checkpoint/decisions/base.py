@@ -205,7 +205,7 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
         "start over under a new id"
         if intact is None
         else (
-            f"the newest intact one is {intact}. Restoring an older checkpoint may publish rows twice, so "
+            f"the newest intact checkpoint is {intact}. Restoring an older checkpoint may publish rows twice, so "
             "request it explicitly: use retract=True to first delete the rows published after it from the targets, or "
             "accept_duplicates=True to keep them"
         )

@@ -99,7 +99,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
     """Return the message for units that a sink staged for a target that has changed since (R8)."""
     return (
-        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that change. "
+        f"the sink {sink!r} has {units} staged that may still be unpublished, and its {changes}. Undo that change. "
         "To make the change later, first stop the job with a savepoint, which publishes everything"
     )
 

@@ -72,7 +72,9 @@ class Topology:
         fed = {sink for source in self.sources for sink in source.sinks}
         for source in self.sources:
             if not source.sinks:
-                raise UsageError(f"source {source.name!r} feeds no sink; every source needs at least one")
+                raise UsageError(
+                    f"source {source.name!r} is not connected to a sink; every source needs at least one sink"
+                )
         if fed != set(sink_names):
             raise UsageError(f"the sources feed {sorted(fed)}, but the pipeline's sinks are {sorted(sink_names)}")
 

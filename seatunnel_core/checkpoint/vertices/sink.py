@@ -277,6 +277,6 @@ class SinkVertex:
         self._pressure = pressure
         reason = (
             f"sink {self.spec.name!r} holds {self.uncommitted} committables ({self.uncommitted_bytes} bytes) "
-            f"that are not published yet; sources wait until it has published some"
+            f"that are not published yet; sources wait until the sink has published some of them"
         )
         self._coordinator.send(Pressure(self.spec.name, full, pressure[1], reason if full else ""))

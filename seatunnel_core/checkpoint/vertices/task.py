@@ -223,7 +223,7 @@ class TaskVertex:
             raise IllegalEventError(f"source {self.spec.name!r} is not polled, so it cannot receive facts")
         for sink, committable in event.committables.items():
             if sink not in self._sinks:
-                raise IllegalEventError(f"source {self.spec.name!r} does not feed a sink {sink!r}")
+                raise IllegalEventError(f"source {self.spec.name!r} does not feed sink {sink!r}")
             said = (committable.source, committable.unit, committable.epoch)
             expected = (event.task, event.attempt.unit, event.attempt.epoch)
             if said != expected:

@@ -164,7 +164,10 @@ def _show(parser: Parser) -> None:
 
 def _diff(parser: Parser) -> None:
     _one(
-        parser, 2, "an older and a newer checkpoint; by default the last two live ones, or the given one and the latest"
+        parser,
+        2,
+        "an older and a newer checkpoint; by default the last two live checkpoints, or the given checkpoint and the "
+        "latest",
     )
 
 

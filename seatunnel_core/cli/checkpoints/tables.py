@@ -110,7 +110,7 @@ def ended_text(job: JobSurvey) -> list[str]:
         return []
     return [
         f"Job {job.job_id} {_state(job)}: the output of its checkpoints is committed, so -r {job.job_id} moves no "
-        "row. A checkpoint is restored only on request"
+        "rows. A checkpoint is restored only on request"
     ]
 
 
@@ -183,7 +183,7 @@ def copied_text(done: Copied, destination: str) -> str:
     """Return the result of copying a job as text."""
     what = (
         f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} "
-        "of states, verified"
+        "of state, verified"
     )
     verb = "already exists and is identical" if done.was_there else "copied"
     lines = [f"Job {done.job_id} {verb}: {what} in {destination}"]

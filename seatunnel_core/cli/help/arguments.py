@@ -56,6 +56,6 @@ HELP = Subcommand(
 )
 PLUGINS = Subcommand(
     name="plugins",
-    summary="list the storages, sources, transforms and sinks that are installed",
+    summary="list the installed storages, sources, transforms and sinks",
     parse=_parse_plugins,
 )

@@ -48,9 +48,9 @@ def _unknown(kinds: Sequence[str], name: str) -> str:
     codes = difflib.get_close_matches(name.upper(), coded(), n=1) if "-" in name else []
     near = difflib.get_close_matches(name.lower(), pages(), n=1, cutoff=0.8) if len(kinds) > 1 else []
     if codes:
-        mistake = f"no error has the code {name!r}; did you mean {codes[0]}?"
+        mistake = f"there is no error code {name!r}; did you mean {codes[0]}?"
     elif near:
-        mistake = f"no page has the name {name!r}; did you mean {near[0]}?"
+        mistake = f"there is no page {name!r}; did you mean {near[0]}?"
     else:
         mistake = lookup.unknown(kinds, name)
     return f"{mistake}\nSee: seatunnel help"

@@ -54,7 +54,7 @@ def error_text(code: str) -> str:
     if kind is None:
         return ""
     page, width = error_page(kind), terminal_width()
-    a_kind_of = f", a subclass of the class of {page.parent}" if page.parent else ""
+    a_kind_of = f"; base class: {page.parent}" if page.parent else ""
     parts = [f"{heading}:\n{_wrapped(text, width)}" for heading, text in page.parts.items()]
     return "\n\n".join([f"{page.code}: {page.name}{a_kind_of}", _wrapped(page.meaning, width), *parts])
 

@@ -14,7 +14,7 @@ _VERBS = """\
   list -c FILE                show the replication slots and publications of the job's sources
   drop -c FILE [NAME]         remove them, or only the slot NAME and its publication
 
-drop removes a publication only if the engine created it, and stops at a slot that the engine did not create or
+drop removes a publication only if the engine created it, and fails for a slot that the engine did not create or
 that a job's checkpoint needs. A slot in use is never removed."""
 
 

@@ -109,7 +109,7 @@ def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
     if slot.job_id not in {job.job_id for job in jobs}:
         raise UsageError(
             f"the replication slot {slot.name} was not dropped, because its job {slot.job_id} is not in the checkpoint "
-            "storage of this job file, and may need it: name the storage of that job with --engine-config, or add "
+            "storage of this job file, and may need it: specify the storage of that job with --engine-config, or add "
             "--force if no job needs the slot"
         )
 

@@ -14,7 +14,7 @@ _VERBS = """\
   set NAME [SOURCE] VALUE     the next job reads the rows after this value
   reset NAME                  the next job reads everything again
 
-NAME is state.name of the job, or job.name. SOURCE is optional if the job has only one."""
+NAME is state.name of the job, or job.name. SOURCE is optional if the job has only one source."""
 
 
 @frozen(kw_only=True)

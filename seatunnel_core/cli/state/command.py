@@ -89,7 +89,7 @@ def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     source = arguments.source or _only(now)
     cursor = SourceState(reads=None, cursor=Cursor(value=arguments.value))
     put(storage, evolve(now, sources={**now.sources, source: cursor}))
-    print(f"The next job of {arguments.name} reads {source} after {arguments.value}.")
+    print(f"The next job of {arguments.name} reads the rows of {source} after {arguments.value}.")
 
 
 def _reset(arguments: StateArguments, storage: CheckpointStorage) -> None:

@@ -14,7 +14,8 @@ _VERBS = """\
   reread ID TABLE             read a captured table again while the job runs
 
 ID is a job of your user on this machine or, with -m cluster, a job of a cluster. TABLE is the name that the job shows,
-such as shop.public.orders. The other tables are captured as before. Rows that only the target has are not removed."""
+such as shop.public.orders. The other tables are captured as before. Rows that exist only in
+the target are not removed."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +31,7 @@ class TablesArguments(Command):
         "-cn", "--cluster", metavar="NAME", help="cluster name, which overrides the name in hazelcast-client.yaml"
     )
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in its folder"
+        "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in the same folder"
     )
 
 

@@ -105,7 +105,7 @@ def _of_server(kind: str, rest: str) -> tuple[str, int, str, str]:
     except ValueError:
         host, port = None, None
     if not rest.startswith("//") or not host:
-        raise StorageConfigurationError(f"no host was found in it; {example}")
+        raise StorageConfigurationError(f"it contains no host; {example}")
     if parts.username is not None:
         raise StorageConfigurationError("it has a user before the host; set user and password separately instead")
     if "," in host:

@@ -111,7 +111,7 @@ class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
         self._turn = threading.Lock()
         issued = self._issue()
         if issued is None:
-            raise StorageConfigurationError(f"the credentials provider {name!r} has no credentials")
+            raise StorageConfigurationError(f"the credentials provider {name!r} returned no credentials")
         self._issued = issued
 
     def get_credentials(self) -> Credentials:

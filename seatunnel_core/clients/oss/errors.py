@@ -56,7 +56,7 @@ def forget_secrets(error: OssError) -> None:
 def _meaning(error: OssError) -> StorageUnavailableError | StorageAccessError:
     if isinstance(error, RequestError):
         return StorageUnavailableError(
-            f"{error.exception}. Check that fs.oss.endpoint is right and can be reached from here"
+            f"{error.exception}. Check that fs.oss.endpoint is correct and can be reached from this machine"
         )
     if isinstance(error, InconsistentError):
         return StorageUnavailableError(f"{error.body}. The data was damaged in transit; try again")

@@ -34,7 +34,7 @@ REFUSALS: Mapping[str, str] = {
     "NoSuchBucket": "the bucket does not exist. Create it, or correct s3.bucket and fs.s3a.endpoint",
     "InvalidBucketName": "the server rejects this bucket name. Correct s3.bucket",
     "InvalidAccessKeyId": (
-        "the server does not know the access key. Correct fs.s3a.access.key, and check that fs.s3a.endpoint is "
+        "the access key is unknown to the server. Correct fs.s3a.access.key, and check that fs.s3a.endpoint is "
         "the server that issued it"
     ),
     "SignatureDoesNotMatch": "the secret key does not belong to the access key. Correct fs.s3a.secret.key",
@@ -66,8 +66,8 @@ _MAY_PASS: Mapping[str, str] = {
     "ConditionalRequestConflict": "another request for the same key was in progress. Try again",
     "ExistingObjectIsDirectory": "the folder was being removed by another request. Try again",
     "OperationAborted": "another request was in progress. Try again",
-    "InsufficientStorage": "the server's disks are full. Make room there, or lower max-retained",
-    "XMinioStorageFull": "the server's disks are full. Make room there, or lower max-retained",
+    "InsufficientStorage": "the server's disks are full. Free some space, or lower max-retained",
+    "XMinioStorageFull": "the server's disks are full. Free some space, or lower max-retained",
     "XMinioAdminBucketQuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
     "QuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
     "RequestTimeout": "the server did not receive the rest of the request. Check the network, then try again",
@@ -79,8 +79,7 @@ _MAY_PASS: Mapping[str, str] = {
         "any proxy in front of fs.s3a.endpoint, then try again"
     ),
     "SlowDown": (
-        "the server rejected the request because there were too many. Raise the checkpoint interval, or spread jobs "
-        "over more buckets"
+        "the request rate is too high for the server. Raise the checkpoint interval, or spread jobs over more buckets"
     ),
 }
 
@@ -98,7 +97,8 @@ def translated() -> Iterator[None]:
         raise _disconnection(error) from error
     except ResponseParserError as error:
         raise StorageUnavailableError(
-            "the response is not valid for S3. Check that fs.s3a.endpoint is an S3 server, and any proxy in front of it"
+            "the response is not a valid S3 response. Check that fs.s3a.endpoint is an S3 server, and any proxy in "
+            "front of it"
         ) from error
     except (HTTPError, ConnectionError) as error:  # boto3 does not wrap these while it reads a body
         raise _broken(type(error)) from error
@@ -206,7 +206,7 @@ def _without_tls(error: BotoCoreError) -> StorageFailureError:
 def _unreachable(error: BotoCoreError) -> StorageUnavailableError:
     if _is_due_to(error, socket.gaierror):
         return StorageUnavailableError(
-            "the host of the endpoint has no address. Correct fs.s3a.endpoint; for a server other than Amazon S3, "
+            "the host of the endpoint cannot be resolved. Correct fs.s3a.endpoint; for a server other than Amazon S3, "
             "set fs.s3a.path.style.access: true, so that the bucket is not part of the host; or check this "
             "machine's DNS"
         )

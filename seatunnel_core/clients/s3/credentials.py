@@ -102,7 +102,7 @@ def _provider(key: str, name: str) -> Provider:
     if provide is not None:
         return Provider(lambda configuration: renewed(lambda: provide(configuration), name))
     raise StorageConfigurationError(
-        f"{key} contains {name!r}, which is unknown. Built-in providers, with or without their package: "
+        f"{key} contains {name!r}, which is unknown. Built-in providers, with or without their Java package: "
         f"{', '.join(KNOWN)}. Providers installed in the entry point group {GROUP}: "
         f"{', '.join(provider_names()) or 'none'}"
     )
@@ -219,7 +219,7 @@ def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
 _PAIR = f"needs {ACCESS_KEY} and {SECRET_KEY}"
 _NO_ROLE = "found no metadata service, or the service has no role; attach a role to this machine"
 _TOKEN_FILE = "needs AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE in the environment"
-_NOTHING = "found none in the environment, below ~/.aws or at the metadata service"
+_NOTHING = "found no credentials in the environment, in ~/.aws or at the metadata service"
 
 _SIMPLE = Provider(_simple, _PAIR)
 _TEMPORARY = Provider(_temporary, f"{_PAIR} and {SESSION_TOKEN}")

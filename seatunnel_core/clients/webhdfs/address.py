@@ -77,7 +77,7 @@ def _of_nameservice(name: str, web: str, properties: Mapping[str, str]) -> Itera
             raise StorageConfigurationError(
                 f"{DEFAULT_FS} contains the nameservice {name!r}, but neither dfs.namenode.{web}-address{suffix} nor "
                 f"dfs.namenode.rpc-address{suffix} is set. Set {SITE_PATH} to hdfs-site.xml of the cluster, or set "
-                f"the key with seatunnel.hadoop. before it"
+                "one of these keys with the prefix seatunnel.hadoop."
             )
         yield _somewhere(address, _host(rpc) if rpc else "")
 

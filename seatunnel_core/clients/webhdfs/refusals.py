@@ -21,8 +21,8 @@ _CLEAR = "Set another namespace in plugin-config, or remove the file or folder t
 _FINAL = {
     "AccessControlException": "Make this user the owner of the folder, for example: hdfs dfs -chown <user> "
     f"<namespace>; or set {USER}",
-    "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
-    f"or remove {PROXY_USER}",
+    "AuthorizationException": "Allow impersonation in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and "
+    f".groups), or remove {PROXY_USER}",
     "SecurityException": f"Check {USER}, {PROXY_USER} and kerberosPrincipal",
     "ParentNotDirectoryException": _CLEAR,
     "FileAlreadyExistsException": _CLEAR,
@@ -113,7 +113,7 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
     said = message_of(innermost_cause(error))
     if isinstance(error, requests.exceptions.SSLError):
         return StorageAccessError(
-            f"no TLS connection to {who}: {said}. Set the environment variable REQUESTS_CA_BUNDLE to the "
+            f"the TLS connection to {who} failed: {said}. Set the environment variable REQUESTS_CA_BUNDLE to the "
             "authority's certificate; if the cluster has no TLS, correct dfs.http.policy"
         )
     if server.role == "DataNode":
@@ -137,8 +137,8 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
         )
     if "org.apache.hadoop.ipc" in str(cause):
         return StorageAccessError(
-            f"{who} is its RPC port, not its web server. Set {HTTP_ADDRESS} to the web server's address, with the port "
-            "9870 unless it was changed"
+            f"{server.address} is the RPC port of the NameNode, not its web server. Set {HTTP_ADDRESS} to the web "
+            "server's address, with the port 9870 unless it was changed"
         )
     return StorageUnavailableError(
         f"{who} did not respond: {message_of(cause)}. Check that it is up, that this is the port of its web "
@@ -151,8 +151,8 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
     if error.status in _OVERLOADED:
         return StorageUnavailableError(f"{said}. {_LOOK}")
     return StorageAccessError(
-        f"{said}. Check that {HTTP_ADDRESS} is the web server of a NameNode, that WebHDFS is on (dfs.webhdfs.enabled), "
-        "and that no proxy is used (HTTP_PROXY, NO_PROXY)"
+        f"{said}. Check that {HTTP_ADDRESS} is the web server of a NameNode, that WebHDFS is enabled "
+        "(dfs.webhdfs.enabled), and that no proxy is used (HTTP_PROXY, NO_PROXY)"
     )
 
 

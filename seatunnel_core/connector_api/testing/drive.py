@@ -140,7 +140,7 @@ def read(
             assert batch.rows.schema.equals(schemas[batch.table]), (
                 "the columns of a batch differ from those of its table"
             )
-            assert batch.kinds is None or len(batch.kinds) == batch.rows.num_rows, "a kind for each row"
+            assert batch.kinds is None or len(batch.kinds) == batch.rows.num_rows, "a batch must have one kind per row"
             rows.extend(batch.rows.to_pylist())
     if isinstance(context, Skipped) and context.facts:
         assert not source.bounded, "a bounded source is never polled, so it cannot receive facts from its readers"

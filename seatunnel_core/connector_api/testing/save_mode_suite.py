@@ -62,9 +62,9 @@ class SinkTargets(ABC):
     def test_committables_are_bound_to_what_says_where_they_go(self) -> None:
         """Check ``bound_to``, which is stored in the job's manifest and compared when the job is restored."""
         bound, again = self._made(self.options()).bound_to, self._made(self.options()).bound_to
-        assert json.loads(json.dumps(dict(bound))) == dict(again), "strings, equal for equal options"
+        assert json.loads(json.dumps(dict(bound))) == dict(again), "equal options must give equal strings"
         other = self.elsewhere()
-        assert other is None or self._made(other).bound_to != bound, "nothing distinguishes the two targets"
+        assert other is None or self._made(other).bound_to != bound, "bound_to is the same for both targets"
 
     def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
         """Pass a committable to a sink with a different target.
@@ -185,11 +185,11 @@ class SinkTargets(ABC):
         apply_save_mode(awake, sink_place(later))
         self._publish(awake, later, 10, began=True)
         self._wake(asleep)
-        assert self._found() == Counter([10]), "a replaced engine emptied the target of the current one"
+        assert self._found() == Counter([10]), "a replaced engine emptied the target of the current engine"
         awake.clear(sink_place(later))
         self._publish(self._made(self.options()), place(job_id="another"), 20)
         self._wake(asleep)
-        assert self._found() == Counter([10, 20]), "it emptied the target of a job that has ended"
+        assert self._found() == Counter([10, 20]), "a replaced engine emptied the target after its job ended"
 
     def _made(self, options: Mapping[str, Any]) -> Sink:
         return self.sink_class(options_of(self.sink_class, options))

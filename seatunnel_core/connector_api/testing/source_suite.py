@@ -89,7 +89,7 @@ class SourceConformance(ABC):
     def test_a_body_is_small(self) -> None:
         """Check the size of the bodies: every checkpoint contains the bodies of the splits being read."""
         for split in plan(self.source(), self.planning).splits:
-            assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"split {split.index} has a large body"
+            assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"the body of split {split.index} is too large"
 
     def test_the_order_in_which_splits_are_read_does_not_matter(self) -> None:
         """Read the splits in reverse order."""

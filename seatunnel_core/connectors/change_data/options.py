@@ -32,7 +32,7 @@ PROPERTIES = Option(
     "properties", MAP, secret=True, doc="Further connection properties, named as in JDBC or in the database's client."
 )
 DATABASE_NAMES: Option[tuple[str, ...]] = Option(
-    "database-names", LIST(), doc="Databases from which tables are captured. By default the one in url."
+    "database-names", LIST(), doc="Databases from which tables are captured. By default, the database in url."
 )
 TABLE_NAMES: Option[tuple[str, ...]] = Option(
     "table-names",
@@ -139,11 +139,11 @@ DEBEZIUM = Option(
         "column properties are rejected; all other properties are ignored with a warning."
     ),
 )
-_EXACT = "the engine is always exact"
+_EXACT = "snapshots are always exact"
 WITHOUT_EFFECT: tuple[Option[Any], ...] = (
     Option("connect.max-retries", within(0, 1000), default=3, no_effect="the engine retries", doc="SeaTunnel's."),
     Option(
-        "incremental.parallelism", within(1, 1000), default=1, no_effect="the engine divides the work",
+        "incremental.parallelism", within(1, 1000), default=1, no_effect="the engine sets the parallelism",
         doc="SeaTunnel's number of log readers.",
     ),
     Option("exactly_once", BOOLEAN, default=False, no_effect=_EXACT, doc="SeaTunnel's switch for exact snapshots."),

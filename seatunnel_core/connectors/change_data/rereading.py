@@ -24,7 +24,7 @@ MOST_CHUNKS = 8
 
 
 NOT_ENDLESS = (
-    "this source cannot read a table again, because it ends by itself (startup.mode = snapshot-only, or stop.mode): "
+    "this source cannot read a table again, because it is bounded (startup.mode = snapshot-only, or stop.mode): "
     "start a new job"
 )
 """Message for bounded jobs, which cannot read a table again."""
@@ -132,7 +132,7 @@ def require_endless(rereads: Rereads, *, is_endless: bool) -> None:
 def requested(rereads: Rereads, table: str) -> Rereads:
     """Add a table; raise ``UsageError`` if it is already being read again."""
     if any(each.table == table for each in rereads):
-        raise UsageError(f"the table {table} is already being read again; wait until this has finished")
+        raise UsageError(f"the table {table} is already being read again; wait until this read has finished")
     return (*rereads, Reread(table=table))
 
 

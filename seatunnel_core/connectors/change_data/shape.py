@@ -18,7 +18,7 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
     changes = [f"{name} was added" for name in logged.names if name not in planned.names]
     changes += [f"{name} was removed" for name in planned.names if name not in logged.names]
     changes += [
-        f"{name} was {planned.field(name).type} and is {logged.field(name).type}"
+        f"{name} was {planned.field(name).type} and is now {logged.field(name).type}"
         for name in planned.names
         if name in logged.names and logged.field(name).type != planned.field(name).type
     ]

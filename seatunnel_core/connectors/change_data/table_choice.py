@@ -87,6 +87,6 @@ def _parts(name: str) -> TablePath:
 
 def _some(listed: Sequence[TablePath]) -> str:
     if not listed:
-        return "the user cannot access any table; check its permissions"
+        return "the user cannot access any table; check the user's permissions"
     shown = ", ".join(".".join(path) for path in listed[:3])
     return f"tables are {shown}" + (" …" if len(listed) > 3 else "")

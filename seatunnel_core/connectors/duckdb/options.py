@@ -15,7 +15,7 @@ PATH = Option(
     required=True,
     doc=(
         "Database file, such as /data/shop.duckdb; created if missing. Tasks stage rows in the folder .seatunnel next "
-        "to it, which tasks and driver must reach under the same path."
+        "to it, which the driver and the tasks must access under the same path."
     ),
 )
 TABLE = evolve(

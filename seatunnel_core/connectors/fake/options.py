@@ -52,7 +52,7 @@ AUTO_INCREMENT = Option(
     doc="True if an int or bigint column contains consecutive numbers instead of random values: the primary key, "
     "else the first such column.",
 )
-AUTO_INCREMENT_START = Option("auto.increment.start", LONG, default=1, doc="First number of that column.")
+AUTO_INCREMENT_START = Option("auto.increment.start", LONG, default=1, doc="First number of the auto-increment column.")
 MAP_SIZE = Option("map.size", within(0, LONGEST), default=5, doc="Number of entries of a map.")
 ARRAY_SIZE = Option("array.size", within(0, LONGEST), default=5, doc="Number of elements of an array.")
 BYTES_LENGTH = Option("bytes.length", within(0, LONGEST), default=5, unit="bytes", doc="Length of bytes values.")

@@ -43,8 +43,8 @@ KRB5 = Option(
     "krb5_path",
     STRING,
     doc=(
-        "Kerberos configuration. A process uses only one: if it is not /etc/krb5.conf, set KRB5_CONFIG before starting "
-        "the process."
+        "Path of the Kerberos configuration. A process can use only one: for a path other than /etc/krb5.conf, set "
+        "KRB5_CONFIG before starting the process."
     ),
 )
 PROPERTIES = Option(

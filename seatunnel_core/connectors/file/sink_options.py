@@ -28,7 +28,7 @@ CUSTOM_FILENAME = Option(
     "custom_filename",
     BOOLEAN,
     default=False,
-    doc="True to use file_name_expression. By default, it is used if it is set.",
+    doc="True to use file_name_expression. By default, true if file_name_expression is set.",
 )
 FILE_NAME = Option(
     "file_name_expression",
@@ -52,7 +52,7 @@ NULL_FORMAT = Option(
     "null_format",
     STRING,
     doc=(
-        "String for null in text and csv files, such as \\N. If unset, null is written as an empty value; so is the "
+        "String for null in text and csv files, such as \\N. If unset, null is written as an empty value, like the "
         "empty string in text files. A source with the same null_format and empty_value = TEXT reads both back "
         "unchanged."
     ),
@@ -61,7 +61,7 @@ HAVE_PARTITION = Option(
     "have_partition",
     BOOLEAN,
     default=False,
-    doc="True to use partition_by. By default, it is used if it is set.",
+    doc="True to use partition_by. By default, true if partition_by is set.",
 )
 PARTITION_BY = Option("partition_by", LIST(STRING), doc="Columns that determine the folder of a row.")
 PARTITION_DIR = Option(

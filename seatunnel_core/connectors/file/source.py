@@ -346,7 +346,7 @@ def _check_inference(format: str, options: Options) -> None:
         if options.is_set(option) and declares and option not in (NESTING, COLUMN_NAMES):
             raise UsageError(f"option {option.key!r}: schema already declares the columns; remove one of the two")
     if options[NESTING] == TABLES and options[opt.READ_COLUMNS]:
-        raise UsageError("option 'read_columns': nesting = tables reads all columns; select them with Filter")
+        raise UsageError("option 'read_columns': nesting = tables reads all columns; select columns with Filter")
 
 
 def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:

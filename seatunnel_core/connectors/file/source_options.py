@@ -148,8 +148,8 @@ COMPRESS = Option(
     ENUM("none", "gzip", "zlib", "snappy", "lz4", "zstd", "brotli", "bz2", "lzo"),
     default="none",
     doc=(
-        "Compression of text, csv, json and xml files. Compressed files are not split. Parquet and ORC files contain "
-        "their compression."
+        "Compression of text, csv, json and xml files. Compressed files are not split. Parquet and ORC files specify "
+        "their own compression."
     ),
 )
 ARCHIVE = Option(

@@ -71,7 +71,9 @@ class InferredIncrements:
         typed.require_values()
         window = typed.window_of([typed.marked_values(raw)], after)
         if window.upto is not None and kind_of(window.upto.value) != kind:
-            raise self._refused(f"its largest string, {window.upto.value!r}, looks like a {kind_of(window.upto.value)}")
+            raise self._refused(
+                f"the largest value, {window.upto.value!r}, is a string that looks like a {kind_of(window.upto.value)}"
+            )
         return window, shape
 
     def kept(self, page: Sequence[Any], window: Window, before: set[str], context: ReadContext) -> list[Any]:

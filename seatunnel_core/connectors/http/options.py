@@ -22,7 +22,7 @@ from seatunnel_core.connectors.schema_options import INFERENCE
 
 PAGE_NUMBER, CURSOR, LINK = "PageNumber", "Cursor", "Link"
 
-URL = Option("url", STRING, required=True, secret=True, doc="URL of the requests, with http:// or https://.")
+URL = Option("url", STRING, required=True, secret=True, doc="Request URL, starting with http:// or https://.")
 HEADERS = Option("headers", MAP, secret=True, doc="Headers of each request.")
 PARAMS = Option("params", MAP, secret=True, doc="Query parameters of each request.")
 
@@ -76,7 +76,7 @@ BODY = Option(
     "body",
     STRING,
     secret=True,
-    doc="Body of each request, usually JSON. Content-Type is application/json unless headers set another. With "
+    doc="Body of each request, usually JSON. Content-Type is application/json unless set in headers. With "
     "application/x-www-form-urlencoded a JSON object is sent as a form.",
 )
 AS_FORM = Option(
@@ -90,7 +90,7 @@ FORMAT = Option(
     ENUM("json", "text", "binary"),
     doc="Format of the responses. If unset, json if schema has columns, otherwise text, with one column, content.",
 )
-SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns, and the name of the table.")
+SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns and table name.")
 CONTENT_FIELD = Option(
     "content_field", STRING, doc='JSONPath of the rows in each response, such as "$.data[*]" or "$.store.book.*".'
 )
@@ -105,8 +105,8 @@ MISSED_IS_NULL = Option(
     BOOLEAN,
     default=False,
     aliases=("json_field_missed_return_null",),
-    doc="True to return nulls (no rows for content_field) if a path matches nothing in a whole response; false for an "
-    "error.",
+    doc="True to return nulls (no rows for content_field) if a path matches nothing in a whole response; false to "
+    "fail.",
 )
 MULTI_LINES = Option(
     "enable_multi_lines",
@@ -119,7 +119,7 @@ CHUNK_SIZE = Option(
     SIZE,
     default=1 << 20,
     unit="bytes",
-    doc="Number of bytes of a file per row, with format = binary.",
+    doc="Number of file bytes in each row, with format = binary.",
 )
 KEEP_PAGE = Option(
     "keep_page_param_as_http_param",
@@ -145,14 +145,14 @@ PAGE_TYPE = Option(
     "page_type",
     ENUM(PAGE_NUMBER, CURSOR, LINK),
     default=PAGE_NUMBER,
-    doc="Type of paging: by page number, by the cursor in the previous response, or by the rel=next address in "
-    "its Link header.",
+    doc="Type of paging: by page number, by the cursor in the previous response, or by the rel=next URL in the "
+    "Link header.",
 )
 HAS_MORE = Option(
     "has_more_response_field",
     STRING,
     doc="JSONPath of a flag in a response that is true if more pages follow. With page numbers, only this flag "
-    "determines the last page; with cursors, a missing cursor also ends the pages.",
+    "determines the last page; with cursors, a missing cursor also ends paging.",
 )
 CURSOR_FIELD = Option(
     "cursor_field",

@@ -135,7 +135,7 @@ Gitlab = _source(
 )
 Jira = _source(
     "Jira",
-    "Reads rows from Jira's REST API; ``email`` and ``api_token`` are user and password.",
+    "Reads rows from Jira's REST API; uses ``email`` and ``api_token`` for basic authentication.",
     EMAIL,
     API_TOKEN,
     headers={_AUTHORIZATION: _Header("{email}:{api_token}", is_basic=True)},
@@ -241,7 +241,7 @@ HOOK = evolve(opt.URL, doc="URL of the webhook, with its key.")
 SECRET = Option("secret", STRING, required=True, secret=True, doc="Key that signs the messages.")
 MENTIONED = Option("mentioned_list", LIST(STRING), doc="IDs of users to mention, or @all.")
 MENTIONED_MOBILE = Option("mentioned_mobile_list", LIST(STRING), doc="Phone numbers of users to mention, or @all.")
-SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="URL of the webhook; unused with a token.")
+SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="URL of the webhook; unused if oauth_token is set.")
 SLACK_TOKEN = Option(
     "oauth_token", STRING, secret=True, doc="Token with permission to write to the channel (chat:write)."
 )

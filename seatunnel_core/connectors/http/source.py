@@ -85,10 +85,10 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._paging = Paging.of(options)
         request = self._written()
         if options[opt.AS_FORM] and request.method != "POST":
-            raise UsageError("option 'keep_params_as_form': a form requires method = POST")
+            raise UsageError("option 'keep_params_as_form': requires method = POST")
         if options[opt.AS_FORM] and request.body is not None:
             raise UsageError(
-                "option 'body': with keep_params_as_form = true, params are the body; remove one of the two"
+                "option 'body': keep_params_as_form = true sends params as the body; remove one of the two"
             )
         if request.as_both:
             self.remarks = (_BOTH,)
@@ -195,7 +195,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
             found = (self._looked or Shape.of(stored.below(inspected[0], "shape"))).columns()
             content, columns = content.with_columns(found), {"columns": schema_to_text(found)}
             if not found.names:
-                _log.warning("%s contains no row with a field, so no rows are read", self._written().shown)
+                _log.warning("no fields found in the rows of %s, so no rows are read", self._written().shown)
                 return Enumeration(schemas=(), splits=())
         bodies = [{**poll, **body, **columns} for poll in polls for body in self._bodies(planning)]
         splits = [self._split(index, body) for index, body in enumerate(bodies)]

@@ -111,13 +111,13 @@ class Walk:
             return 0
         if same == number - 1:
             raise SourceError(
-                f"{where} equals the previous page: the service ignores {self.paging.name!r}. Correct page_field, or "
-                "set total_page_size or batch_size to determine the last page"
+                f"{where} is identical to the previous page: the service ignores {self.paging.name!r}. Correct "
+                "page_field, or set total_page_size or batch_size to determine the last page"
             )
         if again and same == again + 1:
             raise SourceError(
-                f"{where} equals page {same}, and the previous page was also repeated: after its last page, the "
-                "service starts again with the first page. Set total_page_size, batch_size or "
+                f"{where} is identical to page {same}, and the previous page was also repeated: after its last "
+                "page, the service starts again with the first page. Set total_page_size, batch_size or "
                 "has_more_response_field to determine the last page"
             )
         return same
@@ -142,8 +142,7 @@ class Walk:
             if mark in seen:
                 said = "the same cursor as its request" if cursor == before else "an earlier cursor"
                 raise SourceError(
-                    f"{where} contains {said}, so the pages would never end: check cursor_field and "
-                    "cursor_response_field"
+                    f"{where} contains {said}, so paging would never end: check cursor_field and cursor_response_field"
                 )
             seen.add(mark)
             before, number = cursor, number + 1

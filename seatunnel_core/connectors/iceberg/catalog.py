@@ -40,7 +40,7 @@ def catalog_properties(options: Options) -> dict[str, str]:
     if kind == "hadoop":
         raise UsageError(
             "option 'iceberg.catalog.config': catalogs of type hadoop are not supported, because a folder alone "
-            "cannot isolate two writers; register the table in another catalog, such as { type = sql, "
+            "cannot isolate concurrent writers; register the table in another catalog, such as { type = sql, "
             'uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }'
         )
     if kind not in _TYPES:

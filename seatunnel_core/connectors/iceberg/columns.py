@@ -101,7 +101,8 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
             raise no_column(named, column.name, table.column_names, rows.table, adds=None)
         if field.field_id in taken:
             raise SinkError(
-                f"{taken[field.field_id]!r} and {column.name!r} would both be written to {field.name!r} of {named}"
+                f"{taken[field.field_id]!r} and {column.name!r} would both be written to the column {field.name!r} of "
+                f"{named}"
             )
         taken[field.field_id] = column.name
         if not _fits(_iceberg_type(rows, column, count(1)), field.field_type):

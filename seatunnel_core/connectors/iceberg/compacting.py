@@ -261,7 +261,7 @@ def _refuse_nested_uuids(table: "Table", named: str) -> None:
     for number in sorted(schema.field_ids - {column.field_id for column in schema.fields}):
         if isinstance(schema.find_type(number), UUIDType):
             raise SinkError(
-                f"the table {named} has uuids in the nested column {schema.find_column_name(number)!r}, which "
+                f"the table {named} contains UUIDs in the nested column {schema.find_column_name(number)!r}, which "
                 "cannot be rewritten; rewrite the table with Spark (rewrite_data_files)"
             )
 

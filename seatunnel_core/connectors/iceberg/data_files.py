@@ -67,7 +67,7 @@ def access_of(table: "Table", named: str, entries: ManifestEntries | None = None
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(
-            f"the table {named} has version {version} of Iceberg's format, but only 1 and 2 are supported; read it "
+            f"the table {named} has format version {version}, but only versions 1 and 2 are supported; read it "
             "with the Spark source, format = iceberg"
         )
     small: dict[str, Any] = {
@@ -146,7 +146,7 @@ class DataFiles:
     def _schema(self, number: int) -> "Schema":
         found = self._metadata.schema_by_id(number)
         if found is None:
-            raise SourceError(f"the table no longer has schema {number}; start a new job")
+            raise SourceError(f"the table no longer has the schema with the ID {number}; start a new job")
         return found
 
     # -- in tasks -------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def _refuse_unreadable(file: "DataFile", schema: "Schema") -> None:
     form = file.file_format.name
     if form != _PARQUET:
         raise SourceError(
-            f"{file.file_path} is a file in the format {form}, but only Parquet is supported; read the table "
+            f"{file.file_path} has the format {form}, but only Parquet is supported; read the table "
             "with the Spark source, format = iceberg, or rewrite its files (rewrite_data_files)"
         )
     kinds = {field.field_id: str(field.field_type) for field in schema.fields if field.field_type.is_primitive}

@@ -52,9 +52,9 @@ class SnapshotIncrements:
             snapshot = table.snapshot_by_id(at)
             if snapshot is None or snapshot.parent_snapshot_id is None:
                 raise SourceError(
-                    f"{self.named} was read up to the snapshot {after}, but the snapshots from there to "
-                    f"{window.upto.value} are incomplete: some have expired, or the table was rolled back or "
-                    f"created again. {self._what_to_do(window.upto)}"
+                    f"{self.named} was read up to the snapshot {after}, but some later snapshots up to "
+                    f"{window.upto.value} are missing: they have expired, or the table was rolled back or created "
+                    f"again. {self._what_to_do(window.upto)}"
                 )
             found.append(snapshot)
             at = snapshot.parent_snapshot_id
@@ -100,7 +100,7 @@ class SnapshotIncrements:
             return int(text)
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is not a snapshot of {self.named}; write its ID, a whole number"
+                f"option 'incremental': {text!r} is not a snapshot ID of {self.named}; write a whole number"
             ) from error
 
 

@@ -43,8 +43,8 @@ def refuse_unmergeable(
     schema = table.schema()
     if table.metadata.format_version != 2:
         raise SinkError(
-            f"the table {named} has version {table.metadata.format_version} of Iceberg's format, but rows can be "
-            "merged only into version 2; set its property format-version = 2, or set write_mode to append or "
+            f"the table {named} has format version {table.metadata.format_version}, but rows can be merged only "
+            "into tables with version 2; set its property format-version = 2, or set write_mode to append or "
             "replace"
         )
     given = {column_of(schema, name, case_sensitive=case_sensitive).name for name in rows.columns.names}
@@ -77,7 +77,7 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
             raise SinkError(
                 f"the table {named} is partitioned by {field.name!r}, and {column!r} is not part of the key "
                 f"({', '.join(key)}): the existing row of a key may be in another partition, where a merge does not "
-                f"find it; add {column} to merge_key, or merge into a table without that partition"
+                f"find it; add {column} to merge_key, or merge into a table without that partition field"
             )
 
 

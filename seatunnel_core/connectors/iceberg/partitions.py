@@ -64,7 +64,7 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
             )
             raise SinkError(
                 f"option 'iceberg.table.partition-keys': {text}({column}) cannot partition the table {named}, "
-                f"because {why}; its columns are {', '.join(by_name)}"
+                f"because {why}; the table has {', '.join(by_name)}"
             )
         kind = text.partition("[")[0]
         name = column if kind == "identity" else f"{column}_{_COUNTED.get(kind, kind)}"

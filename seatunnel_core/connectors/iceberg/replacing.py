@@ -93,7 +93,7 @@ class Replacing:
         moved = [file for file in new if file.spec_id != table.spec().spec_id]
         if moved:
             raise CommitError(
-                f"{self.target.who}: rows of {self.target.named} were divided by its partition spec "
+                f"{self.target.who}: rows of {self.target.named} were partitioned by spec "
                 f"{moved[0].spec_id}, but the current spec is {table.spec().spec_id} ({table.spec()}): restore the "
                 "table's former partitioning"
             )

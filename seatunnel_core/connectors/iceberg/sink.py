@@ -109,7 +109,8 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         try:
-            found = [self._looked(schema) for schema in schemas or ()] or ["the tables are known when the data is read"]
+            found = [self._looked(schema) for schema in schemas or ()]
+            found = found or ["target tables are known only when the data is read"]
         except SinkError:
             raise
         except Exception as error:
@@ -225,7 +226,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
-            with self._errors_wrapped(context, "does not accept the commit", table, CommitError):
+            with self._errors_wrapped(context, "cannot be updated", table, CommitError):
                 table.commit(staged, may_be_committed=may_be_committed)
 
     def _staged(self, committable: Committable, context: SinkContext) -> list[StagedFiles]:
@@ -235,11 +236,11 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             raise CommitError(not_own(_who(context), committable, error)) from error
 
     def complete(self, context: SinkContext) -> None:
-        existing = self._existing(context, "does not accept the new rows") if self.mode.replaces else []
+        existing = self._existing(context, "cannot be updated with the new rows") if self.mode.replaces else []
         if gone := context.published_to.keys() - {table.named for table in existing} if self.mode.replaces else ():
             raise SinkError(lost(_who(context), min(gone), exists=False))
         for table in existing:
-            with self._errors_wrapped(context, "does not accept the new rows", table):
+            with self._errors_wrapped(context, "cannot be updated with the new rows", table):
                 table.require_same(table.found())
                 self._replacing(table).replace()
 

@@ -189,7 +189,7 @@ class TargetTable:
         for each in staged:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(
-                    f"{self.who}: rows of {self.named} were divided by its partition spec {each.spec}, but the "
+                    f"{self.who}: rows of {self.named} were partitioned by spec {each.spec}, but the "
                     f"current spec is {spec.spec_id} ({spec}): restore the table's former partitioning, resume this "
                     "job, and change the partitioning after the job has ended or was stopped"
                 )

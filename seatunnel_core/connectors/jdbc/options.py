@@ -242,8 +242,8 @@ EXACTLY_ONCE = Option(
     "is_exactly_once",
     BOOLEAN,
     default=False,
-    doc="True to stage rows in tables of the same database, and move them in one transaction when their "
-    "checkpoint completes. If false, tasks write to the table directly, and a failure may duplicate rows.",
+    doc="True to stage rows in tables of the same database, and move them to the target in one transaction "
+    "when their checkpoint completes. If false, tasks write to the table directly, and a failure may duplicate rows.",
 )
 COMMIT_ATTEMPTS = Option(
     "max_commit_attempts",

@@ -56,7 +56,8 @@ class Reading:
         if self.query is None:
             if table is None:
                 address = self.dialect.address
-                hidden = f", or {address.user or 'its user'} has no permission to read it" if address.host else ""
+                user = address.user or "the current user"
+                hidden = f", or {user} has no permission to read it" if address.host else ""
                 raise SourceError(f"the table {self.options[opt.TABLE_PATH]} does not exist in {address}{hidden}")
             columns = tuple(map(with_typed_array, table.columns))
         else:
@@ -64,7 +65,7 @@ class Reading:
             names = [column.name for column in columns]
             doubled = repeated(names)
             if doubled:
-                raise SourceError(f"the query has two columns {doubled[0]!r}; rename one with AS")
+                raise SourceError(f"the query has two columns named {doubled[0]!r}; rename one with AS")
         if self.options[opt.INT_NARROWING]:
             columns = tuple(narrowed(column) for column in columns)
         if self.where:
@@ -222,7 +223,7 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
     where = _condition(options[opt.WHERE])
     entries = options[opt.TABLE_LIST] or ()
     if entries and (options.is_set(opt.QUERY) or options.is_set(opt.TABLE_PATH)):
-        raise UsageError("option 'table_list': write query and table_path into its entries")
+        raise UsageError("option 'table_list': set query and table_path in its entries")
     found = [_reading(dialect, _with(options, entry), where) for entry in entries]
     if not entries:
         found = [_reading(dialect, options, where)]

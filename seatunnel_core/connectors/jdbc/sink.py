@@ -67,7 +67,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"
         user = writer
-        password = "the one of writer"
+        password = "writer-password"
         generate_sink_sql = true
         table = "public.orders"
         primary_keys = [id]
@@ -89,11 +89,11 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         if self._mode is None:
             self.replaces_rows = generates and options[opt.UPSERT]
         if options[opt.GENERATE] and not generates:
-            _log.warning("the sink Jdbc: query and generate_sink_sql = true exclude each other; remove one of the two")
-        if self._statement is not None and options.is_set(TARGET_CONTRACT):
-            raise UsageError(
-                "option 'schema_contract': it requires a table, but rows are written with query; remove it"
+            _log.warning(
+                "the sink Jdbc: query and generate_sink_sql = true are mutually exclusive; remove one of the two"
             )
+        if self._statement is not None and options.is_set(TARGET_CONTRACT):
+            raise UsageError("option 'schema_contract': requires a table, but rows are written with query; remove it")
         self._growth = Growth(database=self._dialect, contract=options[TARGET_CONTRACT])
         if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
             raise UsageError("option 'custom_sql': required with data_save_mode = CUSTOM_PROCESSING")
@@ -249,7 +249,10 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
         if self._statement is not None:
             named = tried(self._dialect, connection, self._statement, schema).named
-            return [f"the statement accepts the columns of {named}", "the permission to execute it was not checked"]
+            return [
+                f"the statement accepts the columns of {named}",
+                "the permission to execute the statement was not checked",
+            ]
         path, names, keys = self._named(schema)
         if self.prunes:
             there = require_key_of(self._dialect, connection, path, schema, names)
@@ -331,7 +334,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return
         for left in reversed(range(self.options[opt.COMMIT_ATTEMPTS])):
             try:
-                with self._errors_wrapped(context, "staged rows cannot be moved", CommitError):
+                with self._errors_wrapped(context, "staged rows cannot be moved to the target table", CommitError):
                     self._publishing(context).commit(committables, may_be_committed=may_be_committed)
             except CommitError as error:
                 if not error.retryable or not left:
@@ -359,7 +362,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     def published(self, context: SinkContext) -> Iterable[str]:
         """Return the recorded commits, even without staging, because an earlier process may have staged rows."""
-        with self._errors_wrapped(context, "the record of commits cannot be read"):
+        with self._errors_wrapped(context, "the commit records cannot be read"):
             return self._publishing(context).committed()
 
     def clear(self, context: SinkContext) -> None:

@@ -36,7 +36,7 @@ class JdbcSource(Source, Incremental):
         "the current state of the tables"
     )
     example = """
-        # jdbc:postgresql://host:5432/shop takes user and password, too
+        # jdbc:postgresql://host:5432/shop also takes user and password
         url = "jdbc:sqlite:/data/shop.db"
         query = "SELECT 1 AS id, 'pen' AS name"
     """
@@ -134,7 +134,7 @@ class JdbcSource(Source, Incremental):
         parts = {} if self._window is None else self._increments().parts(self._window)
         if part not in parts:
             raise SourceError(
-                "the job was planned with the option incremental, which its file no longer contains; restore the option"
+                "the job was planned with the option incremental, which the job file no longer contains; restore it"
             )
         return parts[part]
 

@@ -106,5 +106,5 @@ def query_of(options: Options) -> str:
     """Return the query in the options of a sink; raise ``UsageError`` if it is missing."""
     query: str | None = options[SINK_QUERY]
     if not query:
-        raise UsageError("option 'query': it is missing; set query, or set generate_sink_sql = true and table")
+        raise UsageError("option 'query' is missing; set it, or set generate_sink_sql = true and table")
     return query

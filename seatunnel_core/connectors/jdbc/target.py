@@ -241,7 +241,7 @@ def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, 
         marks = sum(isinstance(each, int) for each in statement.values)
         if marks != len(names):
             raise SinkError(
-                f"option 'query': it has {marks} placeholders (?), but the rows of {schema.table} have "
+                f"option 'query': the statement has {marks} placeholders (?), but the rows of {schema.table} have "
                 f"{len(names)} columns ({', '.join(names)})"
             )
         return tuple(names)

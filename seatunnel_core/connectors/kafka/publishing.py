@@ -99,7 +99,7 @@ class Publishing:
         if self.context.prepared_in:
             raise SinkError(
                 f"{self.who}: the topic {self.name}, which records the files that this job has sent, no longer "
-                "exists: it was removed, or bootstrap.servers names other brokers. Check which rows were written, "
+                "exists: it was removed, or bootstrap.servers refers to other brokers. Check which rows were written, "
                 "and start a new job"
             )
         if staged := self.target.staged(self.context.epoch):

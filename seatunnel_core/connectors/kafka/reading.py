@@ -166,7 +166,7 @@ def _late(cluster: Cluster, wanted: Range, at: int, background: BackgroundErrors
         found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(background.worst), background)
     else:
         found = SourceError(
-            f"{cluster.names}: {wanted}: no message arrived for poll.timeout after offset {at - 1}; the broker is "
+            f"{cluster.names}: {wanted}: no message after offset {at - 1} arrived within poll.timeout; the broker is "
             "slow, or the partition has an open transaction"
         )
         found.retryable = True

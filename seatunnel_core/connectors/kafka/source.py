@@ -174,7 +174,7 @@ class KafkaSource(Source):
             shape.unite(Shape.of(stored.below(item, "shape")))
         columns = shape.columns()
         if not columns.names:
-            _log.warning("no message of %s has a field, so no rows are read", ", ".join(self._starting.topics))
+            _log.warning("no fields found in the messages of %s, so no rows are read", ", ".join(self._starting.topics))
             return Enumeration(schemas=(), splits=())
         whole = [_range(item) for item in inspected]
         ids = {each.topic: each.topic_id for each in whole if each.topic_id is not None}

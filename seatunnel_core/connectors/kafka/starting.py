@@ -58,7 +58,7 @@ class Starting:
         written: str = options[opt.TOPIC]
         names = (written,) if pattern else tuple(each.strip() for each in written.split(",") if each.strip())
         if not names:
-            raise UsageError("option 'topic': it is empty")
+            raise UsageError("option 'topic': must not be empty")
         if pattern:
             try:
                 re.compile(written)

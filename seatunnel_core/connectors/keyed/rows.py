@@ -106,7 +106,7 @@ class KeyedRows:
                 return row
             if self._value is None:
                 raise ValueError(
-                    f"expected an object {{…}}; to read other values, set {self._option} to a column for them"
+                    f"expected an object {{…}}; to read other values, set {self._option} to the column for these values"
                 )
         return {self._value: self._plain(self._value, content)}
 

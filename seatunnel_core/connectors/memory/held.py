@@ -166,7 +166,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
         try:
             arrays.append(_cast(array, kind))
         except (pa.ArrowException, OverflowError) as error:
-            raise ValueError(f"column {column.name!r} cannot become {type_name(kind)}: {error}") from error
+            raise ValueError(f"column {column.name!r} cannot be converted to {type_name(kind)}: {error}") from error
         fields.append(pa.field(column.name, kind))
     return pa.table(arrays, schema=pa.schema(fields))
 

@@ -44,7 +44,7 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
             return []
     if "op" not in message:
         raise ValueError(
-            "'op' is missing: the message is not a change of a table, or a transform of Kafka Connect such "
+            "'op' is missing: the message is not a Debezium change event, or a Kafka Connect transform such "
             "as ExtractNewRecordState has changed it; read such messages with format = json"
         )
     kind = message["op"]

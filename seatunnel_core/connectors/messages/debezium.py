@@ -167,7 +167,7 @@ def _time(microseconds: int) -> dt.time:
 
 def _of_nanoseconds(nanoseconds: int) -> int:
     if nanoseconds % 1000:
-        raise ValueError(f"{nanoseconds} nanoseconds have digits below a microsecond; declare the column as bigint")
+        raise ValueError(f"{nanoseconds} nanoseconds are more precise than a microsecond; declare the column as bigint")
     return nanoseconds // 1000
 
 
@@ -182,7 +182,7 @@ def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
     else:
         return value
     if found.utcoffset():
-        raise ValueError(f"{value!r} has an offset; declare the column as timestamp_tz, or as string")
+        raise ValueError(f"{value!r} has a UTC offset; declare the column as timestamp_tz, or as string")
     return found.replace(tzinfo=None)
 
 

@@ -136,7 +136,7 @@ class _Envelopes:
                 found.append(self._message(at, keys[at], "c", None, rows[at]))
             before = None
         if before is not None:
-            raise RowError(f"table {batch.table}: the last row of a batch is an old row without its new row")
+            raise RowError(f"table {batch.table}: the last row of a batch is an old row, but its new row is missing")
         return found
 
     def _deleted(self, at: int, key: str | None, rows: Sequence[bytes]) -> list[tuple[str, str | None, str | None]]:

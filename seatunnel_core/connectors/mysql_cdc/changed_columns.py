@@ -165,8 +165,8 @@ def former_tables(
             types[table].alter(statement.text)
     if unexplained := sorted(set(changed) - altered):
         raise SourceChangedError(
-            f"the columns of {', '.join(unexplained)} have changed since the job started, and the log from "
-            f"{progress.log} on has no statement that changes them. Start a new job"
+            f"the columns of {', '.join(unexplained)} have changed since the job started, but the log "
+            f"contains no statement from {progress.log} onwards that changes them. Start a new job"
         )
     return former, first
 

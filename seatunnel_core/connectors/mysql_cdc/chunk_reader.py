@@ -80,7 +80,8 @@ class ChunkReader:
             found = dict(_rows(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'"))
             if not found.get("Binlog_snapshot_file"):
                 raise SourceError(
-                    f"{self.server.dialect.address} reports no position for a snapshot; check that log_bin is set"
+                    f"{self.server.dialect.address} does not report a log position for the snapshot; check that "
+                    "log_bin is set"
                 )
             mark = LogPosition(found["Binlog_snapshot_file"], int(found["Binlog_snapshot_position"]))
             correction = Correction(self.found.schema().primary_key)

@@ -28,7 +28,7 @@ STARTUP_MODE = Option(
         "from startup.timestamp."
     ),
 )
-STARTUP_FILE = Option("startup.specific-offset.file", STRING, doc="File of the log, for startup.mode = specific.")
+STARTUP_FILE = Option("startup.specific-offset.file", STRING, doc="Binary log file, for startup.mode = specific.")
 STARTUP_POS = Option(
     "startup.specific-offset.pos",
     within(4, 2**63 - 1),
@@ -56,18 +56,18 @@ STARTUP_TIMESTAMP = Option(
     "startup.timestamp",
     within(0, 2**53),
     unit="ms",
-    doc="Time since 1970, for startup.mode = timestamp: earlier transactions of the log are not emitted.",
+    doc="Unix timestamp, for startup.mode = timestamp: earlier transactions of the log are not emitted.",
 )
 STOP_MODE = Option(
     "stop.mode",
     ENUM("never", "latest", "specific", "timestamp"),
     default="never",
     doc=(
-        "End of the job: never has none, latest is the end of the log when all rows of the tables have been read, "
-        "specific is stop.specific-offset.file and .pos, and timestamp is stop.timestamp."
+        "End of the job: never means no end, latest the end of the log when all rows of the tables have been read, "
+        "specific the position in stop.specific-offset.file and .pos, and timestamp the time in stop.timestamp."
     ),
 )
-STOP_FILE = Option("stop.specific-offset.file", STRING, doc="File of the log, for stop.mode = specific.")
+STOP_FILE = Option("stop.specific-offset.file", STRING, doc="Binary log file, for stop.mode = specific.")
 STOP_POS = Option(
     "stop.specific-offset.pos",
     within(4, 2**63 - 1),
@@ -78,20 +78,20 @@ STOP_TIMESTAMP = Option(
     "stop.timestamp",
     within(0, 2**53),
     unit="ms",
-    doc="Time since 1970, for stop.mode = timestamp: the job ends before the first transaction of the log that was "
+    doc="Unix timestamp, for stop.mode = timestamp: the job ends before the first transaction of the log that was "
     "committed at that time or later, or at the end of the log if the server's clock has passed that time.",
 )
 SERVER_ID = Option(
     "server-id",
     STRING,
     no_effect="readers of bounded ranges of the log need no id",
-    doc="SeaTunnel's ids of the readers of the log.",
+    doc="Server IDs of SeaTunnel's log readers.",
 )
 SERVER_ZONE = Option(
     "server-time-zone",
     STRING,
     default="UTC",
-    doc="Time zone in which values of TIMESTAMP are shown: an offset such as +05:30, or a name that the server knows.",
+    doc="Time zone in which TIMESTAMP values are shown: an offset such as +05:30, or a name defined on the server.",
 )
 INT_NARROWING = Option("int_type_narrowing", BOOLEAN, default=True, doc="True to read tinyint(1) as boolean.")
 

@@ -206,8 +206,8 @@ class Server:
         """Return the error for an address that leads to a server other than the known one."""
         assert self.known is not None, "a server was known before"
         return ServerReplacedError(
-            f"{self.dialect.address} now leads to the server with {self.known.identity_variable} = {identity} instead "
-            f"of {self.known.identity}; reading starts again, and checks whether the job can continue there"
+            f"{self.dialect.address} now points to the server with {self.known.identity_variable} = {identity} "
+            f"instead of {self.known.identity}; reading starts again if the job can continue there"
         )
 
     def variable(self, name: str) -> str:
@@ -308,7 +308,7 @@ class Server:
     def _end(self, state: ServerState) -> Sequence[Any]:
         found = self.ask(state.position_statement)
         if not found:
-            raise SourceError(f"{self.dialect.address} writes no binary log")
+            raise SourceError(f"{self.dialect.address} does not write a binary log")
         return found[0]
 
     def files(self) -> list[str]:

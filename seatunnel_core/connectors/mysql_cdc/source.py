@@ -84,8 +84,8 @@ class MySQLCdcSource(Source):
     acknowledges_oldest = True
     caveat = (
         "Exceptions: the job fails if the server removes a part of its log before the job has read it, or if another "
-        "server takes over and its GTIDs do not prove where the job continues; and with sinks that write directly, "
-        "rows that are deleted while tables are copied may stay after a failure"
+        "server takes over and its GTIDs do not determine where the job continues; and with sinks that write "
+        "directly, rows that are deleted while tables are copied may remain after a failure"
     )
     example = """
         url = "jdbc:mysql://localhost:3306/shop"

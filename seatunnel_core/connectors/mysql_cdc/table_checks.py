@@ -36,8 +36,8 @@ def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable |
     """
     if table is not None and not table.transactional:
         raise SourceError(
-            f"the table {'.'.join(path)} has an engine without transactions, so its rows cannot be read consistently "
-            f"with the log; run ALTER TABLE {dialect.quoted(*path)} ENGINE = InnoDB"
+            f"the table {'.'.join(path)} uses a storage engine without transactions, so its rows cannot be read "
+            f"consistently with the log; run ALTER TABLE {dialect.quoted(*path)} ENGINE = InnoDB"
         )
 
 
@@ -52,9 +52,9 @@ def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
     if not found:
         return None
     return (
-        f"{', '.join(found)}: the server does not log changes that a foreign key makes (ON DELETE or ON UPDATE, "
-        "with CASCADE or SET NULL), so the target misses these changes; use ON DELETE RESTRICT, and change the "
-        "dependent rows with statements"
+        f"{', '.join(found)}: the server does not log changes made by foreign keys (ON DELETE or ON UPDATE, with "
+        "CASCADE or SET NULL), so the target misses these changes; use ON DELETE RESTRICT, and change the dependent "
+        "rows with SQL statements"
     )
 
 
@@ -96,8 +96,8 @@ def _lock(server: Server, cursor: Any, path: TablePath) -> None:
             if not left:
                 late = SourceError(
                     f"{address}: the table {name} has no key, so the snapshot must lock it for a moment, but "
-                    "transactions that have changed it do not end; end these transactions, or start the job at "
-                    "another time"
+                    "transactions that have changed it are still open; end these transactions, or start the job "
+                    "at another time"
                 )
                 late.retryable = True
                 raise late from error

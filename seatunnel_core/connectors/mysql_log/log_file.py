@@ -23,7 +23,7 @@ def file_events(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
         MalformedLogError: The file is not a log file, or ends inside an event.
     """
     if file.read(len(_MAGIC)) != _MAGIC:
-        raise MalformedLogError("the file is not a binary log: its first bytes are wrong")
+        raise MalformedLogError("the file is not a binary log: its magic number is wrong")
     return events_of(file)
 
 
@@ -40,7 +40,7 @@ def events_of(file: Any) -> Iterator[tuple[bytes, int, int]]:
         while end - at >= HEADER_BYTES:
             (size,) = _SIZE(data, at + 9)
             if not HEADER_BYTES <= size <= _MOST_BYTES:
-                raise MalformedLogError(f"an event header states the invalid size of {size} bytes")
+                raise MalformedLogError(f"an event header contains the invalid size of {size} bytes")
             if end - at < size:
                 data = data[at:] + _exactly(file, size - (end - at))
                 at, end = 0, len(data)

@@ -205,11 +205,11 @@ class ServerStream:
         except TimeoutError:
             if self.idle_s is not None:
                 return None
-            raise self._lost(f"it sent nothing for {silent_s:.0f} s") from None
+            raise self._lost(f"no data was received for {silent_s:.0f} s") from None
         except OSError as error:
             raise self._lost(str(error)) from None
         if not found:
-            raise self._lost("it closed the connection")
+            raise self._lost("the server closed the connection")
         return found
 
     def _lost(self, why: str) -> LogError:

@@ -40,7 +40,7 @@ class Mark:
     def from_record(cls, record: Any) -> "Mark":
         """Return the mark from JSON values; raise ``StoredValueError`` if the values are invalid."""
         if not isinstance(record, list) or len(record) != 4:
-            raise StoredValueError(f"{ascii(record)[:60]} is not a mark")
+            raise StoredValueError(f"{ascii(record)[:60]} is not a snapshot mark")
         table, order, high, snapshot = record
         return cls(table=table, order=order, high=high, snapshot=snapshot)
 

@@ -37,7 +37,8 @@ STARTUP = Option(
     ENUM("initial", "snapshot-only", "latest", "earliest", "committed-offset"),
     default="initial",
     doc="initial reads the tables and then their changes; snapshot-only reads only the tables. latest reads changes "
-    "from now on. earliest and committed-offset read from the start of the slot; with committed-offset it must exist.",
+    "from now on. earliest and committed-offset read from the start of the slot; committed-offset requires an "
+    "existing slot.",
 )
 STOP = Option(
     "stop.mode",

@@ -98,8 +98,8 @@ class Preparation:
             return ()
         self._waits_for = sessions
         return (
-            f"the replication slot {self._settings.slot} waits until these open transactions have ended (oldest "
-            f"first): {sessions}",
+            f"creation of the replication slot {self._settings.slot} waits until these open transactions have ended "
+            f"(oldest first): {sessions}",
         )
 
     def close(self) -> None:

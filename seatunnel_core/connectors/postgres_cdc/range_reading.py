@@ -34,8 +34,8 @@ _EPOCH_MS = 946_684_800_000
 
 _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
 _MIXED = (
-    "Its transaction contains rows with the old and with the new columns, and the log does not show how the "
-    "change altered the earlier rows"
+    "The transaction contains rows with the old columns and rows with the new ones, and the log does not show how "
+    "the change altered the earlier rows"
 )
 
 

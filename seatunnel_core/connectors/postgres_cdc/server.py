@@ -155,8 +155,8 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
             problems.append(f"the user {user} lacks the SELECT privilege on {schema}.{table}; run GRANT SELECT ON "
                             f"{quoted_name(schema)}.{quoted_name(table)} TO {role}")  # fmt: skip
         if hidden:
-            problems.append(f"policies of {schema}.{table} may hide rows from the user {user}; run ALTER ROLE {role} "
-                            "BYPASSRLS as a superuser")  # fmt: skip
+            problems.append(f"row-level security policies of {schema}.{table} may hide rows from the user {user}; "
+                            f"run ALTER ROLE {role} BYPASSRLS as a superuser")  # fmt: skip
     if not settings.reads_log:
         return problems
     if level != "logical":

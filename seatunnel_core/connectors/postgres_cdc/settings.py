@@ -66,8 +66,8 @@ class Settings:
         for name in options[shared.DATABASE_NAMES] or ():
             if name != address.database:
                 raise UsageError(
-                    f"option 'database-names': {name!r} is not the database in url, {address.database!r}, but a "
-                    "replication slot belongs to one database; use a separate source for each database"
+                    f"option 'database-names': {name!r} is not the database in url, {address.database!r}; a "
+                    "replication slot belongs to one database, so use a separate source for each database"
                 )
         return cls(
             address=address,

@@ -229,8 +229,8 @@ def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured
     for name in names:
         if name not in by_name:
             raise SourceChangedError(
-                f"the table {name} was captured when the job started, but the source no longer finds it; restore "
-                "it, or start a new job"
+                f"the table {name} was captured when the job started, but can no longer be found; restore it, or "
+                "start a new job"
             )
         found.append(by_name[name])
     return tuple(found)

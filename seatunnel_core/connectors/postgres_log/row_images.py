@@ -125,7 +125,7 @@ def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool])
     else:
         second, last = None, first.ends
     if (last != ends).any():
-        raise MalformedLogError("a row does not end where its message ends")
+        raise MalformedLogError("a message has extra bytes after its row")
     return _images(buffer, messages, kinds, markers, with_old, first, second, in_identity)
 
 

@@ -12,7 +12,7 @@ HOST = Option("host", STRING, required=True, unless=("nodes",), doc="Host of the
 PORT = Option("port", within(1, 65_535), default=6379, doc="Port of the server.")
 USER = Option("user", STRING, doc="User name. By default the default user of the server.")
 AUTH = Option("auth", STRING, secret=True, doc="Password.")
-DB_NUM = Option("db_num", within(0, 2**31 - 1), default=0, doc="Number of the database. A cluster has database 0 only.")
+DB_NUM = Option("db_num", within(0, 2**31 - 1), default=0, doc="Number of the database. A cluster has only database 0.")
 MODE = Option("mode", ENUM("single", "cluster"), default="single", doc="One server, or a Redis Cluster.")
 NODES: Option[tuple[str, ...]] = Option("nodes", LIST(), doc='Nodes of a cluster: ["redis-0:6379", "redis-1:6379"].')
 SSL = Option("ssl", BOOLEAN, default=False, doc="Connect with TLS.")
@@ -20,7 +20,7 @@ SSL_CA = Option(
     "ssl_ca_certs", STRING, doc=("PEM file with the trusted certificates; by default the certificates of the system.")
 )
 SSL_CERT = Option("ssl_certfile", STRING, doc="PEM file with the client's certificate, if the server requires one.")
-SSL_KEY = Option("ssl_keyfile", STRING, doc="PEM file with the private key of that certificate.")
+SSL_KEY = Option("ssl_keyfile", STRING, doc="PEM file with the private key of the client's certificate.")
 TLS: tuple[Option[Any], ...] = (SSL_CA, SSL_CERT, SSL_KEY)
 SERVER: tuple[Option[Any], ...] = (HOST, PORT, USER, AUTH, DB_NUM, MODE, NODES, SSL, *TLS)
 

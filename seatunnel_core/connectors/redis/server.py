@@ -18,7 +18,7 @@ OWN = b"seatunnel:{"
 _MEANINGS = (
     ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
     ("NoPermission|NOPERM|The user executing the script", False, "allow the user these commands and keys"),
-    ("ReadOnly|READONLY", True, "it is a read-only replica: use the address of the primary"),
+    ("ReadOnly|READONLY", True, "the server is a read-only replica: use the address of the primary"),
     ("OutOfMemory|OOM", True, "raise maxmemory of the server, or remove keys"),
     ("WRONGTYPE", False, "the type of the key does not match data_type: choose different keys, or change data_type"),
     ("CERTIFICATE|SSL: WRONG|No such file|PEM lib", False, "check ssl, ssl_ca_certs, ssl_certfile and ssl_keyfile"),
@@ -26,7 +26,7 @@ _MEANINGS = (
     (
         "Connection|Timeout|Loading|Cluster|TryAgain|MISCONF|NOREPLICAS",
         True,
-        "check that the server is running, and the option ssl",
+        "check that the server is running, and check the option ssl",
     ),
     ("", False, "check the options"),
 )
@@ -51,7 +51,7 @@ class Server:
         if not options[needed]:
             raise UsageError(f"option {needed.key!r} is missing; mode = {options[opt.MODE]} requires it")
         if cluster and options[opt.DB_NUM]:
-            raise UsageError("option 'db_num': a cluster has database 0 only")
+            raise UsageError("option 'db_num': a cluster has only database 0")
         settings = {"username": options[opt.USER], "password": options[opt.AUTH], "ssl": options[opt.SSL]}
         settings |= {option.key: options[option] for option in opt.TLS} if options[opt.SSL] else {}
         nodes = tuple(map(_node, options[opt.NODES])) if cluster else ((options[opt.HOST], options[opt.PORT]),)

@@ -43,7 +43,7 @@ class RowCommands:
         """Create a converter. Raise SinkError if a column is missing or the format cannot represent it."""
         is_hash, key, placeholders = options[opt.DATA_TYPE] == "hash", options[opt.KEY], options[opt.CUSTOM]
         if not placeholders and "${" in VARIABLE.sub("", key):
-            raise SinkError(f"option 'key': {key!r} contains columns; also set support_custom_key = true")
+            raise SinkError(f"option 'key': {key!r} contains column placeholders; also set support_custom_key = true")
         value, field = opt.HASH_VALUE if is_hash else opt.VALUE, options[opt.HASH_KEY] if is_hash else None
         self._commands = _COMMANDS[options[opt.DATA_TYPE]]
         self._entries = Entries(

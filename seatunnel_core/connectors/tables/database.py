@@ -141,7 +141,7 @@ class TableDatabase(ABC):
             columns: The columns to compare.
             of: The quoted table of the rows, or a table whose columns have the same types.
         """
-        raise NotImplementedError(f"{self.name} does not compare whole rows")
+        raise NotImplementedError(f"{self.name} cannot compare whole rows")
 
     def matching(self, table: str, value: str, select: str, name: str) -> str:
         """Return the FROM and WHERE clauses for rows whose ``value`` occurs in the column ``name`` of a SELECT."""

@@ -35,7 +35,7 @@ class Fitting:
         """Raise ``RowError`` if a value is null; ``target`` is the column and the table, for messages."""
         if values.null_count:
             why = "is part of the key" if is_key else "may not be null"
-            raise self.refused(values.is_null().index(True).as_py(), f"it is null, and {target} {why}")
+            raise self.refused(values.is_null().index(True).as_py(), f"the value is null, but {target} {why}")
 
     def cast(
         self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled

@@ -50,8 +50,8 @@ def require_history(
         if column is None or not (database.keeps_flag(column.arrow) if is_flag else _is_moment(column.arrow)):
             have = "has none" if column is None else f"has {column.declared}"
             raise SinkError(
-                f"keep_history needs a column {wanted.name!r} of the type {database.declared_type(wanted.type)}, but "
-                f"the table {named} {have}; add it and fill it for the existing rows ({history[2]} with true), or "
+                f"keep_history requires a column {wanted.name!r} of the type {database.declared_type(wanted.type)}, "
+                f"but the table {named} {have}; add it and fill it for the existing rows ({history[2]} with true), or "
                 "choose a new table"
             )
     for key in unique:

@@ -40,8 +40,8 @@ def not_own(who: str, committable: Committable, error: Exception) -> str:
 def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -> str:
     """Return the message for a query that returned a key twice."""
     return (
-        f"the key {key_text(names, values)} occurs twice in the result of a query. Its rows have no order, so it is "
-        f"undefined which of them {table} keeps; make the query return each key once, and start a new job"
+        f"the key {key_text(names, values)} occurs twice in the result of a query. The result has no order, so it is "
+        f"undefined which row {table} keeps; make the query return each key once, and start a new job"
     )
 
 

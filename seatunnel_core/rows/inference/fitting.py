@@ -74,7 +74,7 @@ class Fitting:
             raise DiscardedRowError(f"are skipped, as set by schema_contract, because of {what}")
         raise ValueError(
             f"column {path!r}: the {self._sample} do not contain this field, and the columns are fixed once the job "
-            f"has started. Inspect more of them with schema_sample, or set schema_contract {{ {key} = discard_value "
+            f"has started. Inspect more rows with schema_sample, or set schema_contract {{ {key} = discard_value "
             "}, or discard_row"
         )
 
@@ -91,7 +91,7 @@ class Fitting:
             )
         raise ValueError(
             f"column {name!r}: {_shown(value)} is not a {kind}, the type inferred from the {self._sample}. Inspect "
-            "more of them with schema_sample, set schema_contract { data_type = discard_value } or "
+            "more rows with schema_sample, set schema_contract { data_type = discard_value } or "
             "discard_row, or declare the columns, for example schema { columns = [ { name = zip, type = string } ] }"
         )
 

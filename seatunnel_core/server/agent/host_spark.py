@@ -99,7 +99,7 @@ def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
     if state is None or not state.workers:
         return ""
     if application not in state.applications:
-        return f"the Spark master does not know {application}, so the application never gets an executor"
+        return f"{application} is not registered with the Spark master, so it never gets an executor"
     if bare_s >= FORGOTTEN_AFTER_S and state.free_cores:
         return f"{application} has had no executor for {bare_s:.0f} s although {state.free_cores} cores are free"
     return ""

@@ -232,7 +232,7 @@ class Leadership:
             self.election.claim_failed(time.monotonic())
             return
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            logger.warning("cannot claim the cluster: %s", error)
+            logger.warning("this node cannot become the leader: %s", error)
             self.election.claim_failed(time.monotonic())
             return
         before, now = self.election.seen, time.monotonic()

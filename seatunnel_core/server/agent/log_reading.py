@@ -100,11 +100,11 @@ def read_piece(folder: Path, name: str, offset: int, length: int) -> Piece:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise RequestError(f"there is no log {name} here", status=404) from error
+        raise RequestError(f"there is no log {name} on this node", status=404) from error
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise RequestError(f"there is no log {name} here", status=404)
+            raise RequestError(f"there is no log {name} on this node", status=404)
         first = offset if offset >= 0 else max(0, found.st_size + offset)
         content = os.pread(descriptor, min(length, PIECE_BYTES), first)
         return Piece(content=content, offset=first, size_bytes=found.st_size)

@@ -135,7 +135,7 @@ class WorkerAgent(NodeAgent):
     def _orphaned(self) -> str:
         tried = ", ".join((*self._joined.known(), *self._joined.others())[:10]) or "no other member is configured"
         return (
-            f"this {self.config.role.value} node ({self.address}) has reached no master of the cluster "
+            f"this {self.config.role.value} node ({self.address}) could not reach a master of the cluster "
             f"{self.config.cluster!r} for {self.config.worker_grace_s:.0f} s, and exits; it tried: {tried}"
         )
 

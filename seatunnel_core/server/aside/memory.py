@@ -32,7 +32,7 @@ class BoundedMemory:
         # CPython 3.11 sometimes loses the MemoryError: "error return without exception set".
         if isinstance(error, MemoryError | SystemError):
             raise ConfigError(
-                f"limit of memory exceeded: parsing this text needs more than {MOST_BYTES >> 20:,} MiB. Split the "
+                f"memory limit exceeded: parsing this text needs more than {MOST_BYTES >> 20:,} MiB. Split the "
                 "job, or reduce repetitions"
             ) from None
 

@@ -260,8 +260,10 @@ class Joining:
                 answer[name] = probe.leave(writer, own)
             else:
                 answer[name] = ""
-                where = "nowhere" if probe is None else probe.where
-                logger.warning("the node %s cannot join this cluster: its %s was not found in %s", writer, name, where)
+                where = "any storage of this node" if probe is None else probe.where
+                logger.warning(
+                    "the node %s cannot join this cluster: its probe of %s was not found in %s", writer, name, where
+                )
         return answer
 
 

@@ -91,9 +91,7 @@ class Register:
         self._thread.start()
         answered = self._named.wait(FIRST_S)
         if not answered:
-            logger.warning(
-                "ZooKeeper does not respond: this node continues with the members that it knows from other sources"
-            )
+            logger.warning("ZooKeeper does not respond: this node continues with the members from other sources")
         return answered
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ class EventReports:
                 failures += 1
                 continue
             if failures:
-                logger.info("events are delivered again; %d were dropped in total", self.given_up)
+                logger.info("event delivery has resumed; %d events were dropped in total", self.given_up)
             failures = 0
 
     def _take_back(self, some: list[Mapping[str, Any]]) -> None:

@@ -98,7 +98,7 @@ class Host:
         if term < self._term:
             raise HostError(f"a command of term {term} is rejected: a leader of term {self._term} has sent commands")
         if term > self._term:
-            logger.info("commands now come from term %d", term)
+            logger.info("accepting commands of term %d", term)
         self._term = term
         self._heard_at = self._clock()
 
@@ -137,7 +137,9 @@ class Host:
             if record.process != self._boot:  # that process ended before the agent received the order
                 raise HostError(f"job {record.job_id} was assigned to worker process {record.process}, not to this one")
             if present is not None and not present.status().state.is_end:
-                raise HostError(f"attempt {present.record.attempt} of job {record.job_id} has not ended here")
+                raise HostError(
+                    f"attempt {present.record.attempt} of job {record.job_id} is still active in this process"
+                )
             job = self._jobs[record.job_id] = self._make_job(record)
         job.start()
         return {}

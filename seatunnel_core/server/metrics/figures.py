@@ -88,7 +88,7 @@ OF_NODES: tuple[Family, ...] = (
     Family(
         "seatunnel_hosts",
         "gauge",
-        "Worker processes of this node, and whether their Spark is ready.",
+        "Worker processes of this node, by readiness of Spark.",
         ("address", "ready"),
     ),
     _of_jobs("seatunnel_job_state", "gauge", "1 for the current state of a job on this node.", "state"),

@@ -125,7 +125,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -
             _trust(request)
             body = await bodies.received(request, route.most_bytes)
             if by_signature and not agent.authenticator.owns(request.headers, body):
-                raise _RefusedError("the body differs from the signed one", {BOOT: agent.authenticator.boot})
+                raise _RefusedError("the body does not match the signature", {BOOT: agent.authenticator.boot})
             is_forwarded = route.to_leader and agent.state is None
             content = body if is_forwarded and user is None else await route.reads(agent, body)
             if user is not None:

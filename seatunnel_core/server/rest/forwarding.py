@@ -40,7 +40,7 @@ async def forwarded(agent: Agent, request: Request, target: str, body: bytes) ->
             return answer.status, answer.body, answer.content_type
         if request.method != "GET":
             raise RequestError(
-                f"it is unknown whether this was recorded: the leader {leader} was replaced before it responded",
+                f"it is unknown whether the request was recorded: the leader {leader} was replaced before it responded",
                 status=503,
                 reason="not_acknowledged",
             )

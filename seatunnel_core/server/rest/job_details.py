@@ -43,7 +43,7 @@ ROUTES = Routes()
     parameters=(
         Parameter(
             "pipelineId",
-            "Metrics of only this pipeline, one of the first 20; by default the sum over all pipelines.",
+            "Only metrics of this pipeline, one of the first 20; by default the sum over all pipelines.",
             WHOLE,
         ),
         Parameter("since", "Only points since this time, in milliseconds since 1970.", WHOLE),
@@ -93,7 +93,7 @@ async def _text(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/jobs/plan/{job_id}",
-    "Plan of a running job: all vertices with their options, secrets masked; `null` if it has none.",
+    "Plan of a running job: all vertices with their options, secrets masked; `null` if there is no plan.",
     answer=block({"jobId": TEXT, "plan": nullable(_PLAN)}),
 )
 async def _plan(agent: Agent, request: Request, _body: bytes) -> Any:

@@ -25,7 +25,7 @@ from seatunnel_core.server.rest.shapes import (
 )
 from seatunnel_core.server.state.records import EndedJob, JobRecord
 
-_NEWEST = Parameter("newestFirst", "`true` lists the job that ended last first.", FLAG)
+_NEWEST = Parameter("newestFirst", "`true` lists the most recently ended job first.", FLAG)
 
 
 def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:

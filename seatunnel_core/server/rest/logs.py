@@ -40,7 +40,7 @@ class _Link:
 
 
 _FORMAT = Parameter("format", "`html` for a page of links, or `json`.")
-_NODE = Parameter("node", "Address of the node, if several have a file of this name.")
+_NODE = Parameter("node", "Address of the node, if several nodes have a file of this name.")
 _FOLLOW = Parameter("follow", "`true` follows the file as it grows, until the client disconnects.")
 _LINKS = items(block({"node": TEXT, "logLink": TEXT, "logName": TEXT}))
 
@@ -54,7 +54,7 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/logs/{name}",
-    "Log files of a job, given its id; or the contents of a file, given its name, which ends with `.log`.",
+    "Log files of the job with this id, or contents of the file with this name, which ends with `.log`.",
     parameters=(_FORMAT, _NODE, _FOLLOW),
     answer=_LINKS,
     other_kinds=("text/html", "text/plain"),
@@ -119,7 +119,7 @@ async def _log(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _content(agent, request, node, name)
 
 
-@ROUTES.get("/log/{name}", "Contents of a file of one node.", parameters=(_FOLLOW,), answer=TEXT, kind="text/plain")
+@ROUTES.get("/log/{name}", "Contents of a node's log file.", parameters=(_FOLLOW,), answer=TEXT, kind="text/plain")
 async def _own_log(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _content(agent, request, agent.address, require_log_name(str(request.path_params["name"])))
 
@@ -142,7 +142,9 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
     if not follow:
         return StreamingResponse(_rest(agent, node, name, first), media_type=_PLAIN, headers=headers)
     if agent.logs.followed >= MOST_FOLLOWED:
-        raise RequestError(f"{MOST_FOLLOWED} logs are already followed: request ranges, or try again later", status=503)
+        raise RequestError(
+            f"the limit of {MOST_FOLLOWED} followed logs is reached: request ranges, or try again later", status=503
+        )
     return StreamingResponse(_followed(agent, node, name, first), media_type=_PLAIN, headers=headers)
 
 

@@ -22,7 +22,7 @@ def _page(*, open_metrics: bool) -> Handler:
         from starlette.responses import Response
 
         if not agent.config.serves_metrics:
-            raise RequestError(f"metrics are not served: set {OPTION}: true in seatunnel.yaml", status=404)
+            raise RequestError(f"metrics are disabled: set {OPTION}: true in seatunnel.yaml", status=404)
         try:
             found = await agent.figures.samples()
             body = await asyncio.to_thread(page, found, agent.config.cluster, open_metrics=open_metrics)

@@ -54,7 +54,7 @@ async def _thread_dump(agent: Agent, request: Request, _body: bytes) -> Any:
 
 @ROUTES.get(
     "/running-threads",
-    "Names of the threads, with their process instead of SeaTunnel's class loader.",
+    "Names of the threads. `classLoader` is the process of a thread.",
     parameters=(_NODE,),
     answer=items(block({"threadName": TEXT, "classLoader": TEXT})),
 )

@@ -34,7 +34,7 @@ HAZELCAST_ROUTES = Routes()
 """Endpoints of REST v1 that have no counterpart in v2."""
 
 
-@ROUTES.get("/overview", "Counts of the cluster: nodes, slots, jobs by state.", parameters=(_TAGS,), answer=_OVERVIEW)
+@ROUTES.get("/overview", "Number of nodes and slots, and of jobs by state.", parameters=(_TAGS,), answer=_OVERVIEW)
 async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     tags = {key: text for key, text in request.query_params.items() if key != FORWARDED}
     state = agent.require_state()
@@ -97,7 +97,9 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
     """Return the measurements of this node."""
     measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured, agent.host_pids())
     difference = agent.clock_difference()
-    warning = f"its clock differs from the leader's by {difference / 1000:+.1f} s" if abs(difference) > 1_000 else ""
+    warning = (
+        f"the node's clock differs from the leader's by {difference / 1000:+.1f} s" if abs(difference) > 1_000 else ""
+    )
     return {
         **measured,
         "cluster.timeDiff": str(difference),

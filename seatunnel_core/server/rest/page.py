@@ -33,7 +33,7 @@ def _served(request: Request, name: str) -> Any:
 
     found = asset(name)
     if found is None:
-        raise RequestError(f"the page has no file {name[:100]!r}", status=404)
+        raise RequestError(f"the web page has no file {name[:100]!r}", status=404)
     headers = {**HEADERS, "ETag": found.tag}
     if request.headers.get("if-none-match") == found.tag:
         return Response(status_code=304, headers=headers)

@@ -126,8 +126,8 @@ def _give_up(view: View, record: JobRecord) -> Change | None:
     if record.wanted not in CANCELLED or view.stopping_s.get(record.job_id, 0.0) <= GIVE_UP_AFTER_S:
         return None
     error = (
-        f"member {record.host} is unreachable: if it still runs the job, it is stopped when the member can be "
-        "reached again"
+        f"member {record.host} is unreachable: if the job still runs there, it will be stopped when the member is "
+        "reachable again"
     )
     return End(view.ended(record, JobState.CANCELED, error=error))
 
@@ -156,7 +156,7 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
         error = (
-            f"{deaths} consecutive worker processes ended while running this job, the last of them a dedicated one: "
+            f"{deaths} consecutive worker processes ended while running this job, the last of them dedicated to it: "
             f"the job crashes its process, or needs more memory than is available. See job-{record.job_id}.log and "
             f"seatunnel-engine-host.log in the logs of {record.host}"
         )
@@ -167,8 +167,8 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
 def _gone(record: JobRecord, *, seen: bool) -> str:
     """Return the reason why a job lost its worker process, for the user."""
     if seen:
-        return f"its worker process on {record.host} ended; see seatunnel-engine-host.log there"
-    return f"its worker process on {record.host} was lost together with the node"
+        return f"the job's worker process on {record.host} ended; see seatunnel-engine-host.log there"
+    return f"the job's worker process on {record.host} was lost together with the node"
 
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
@@ -193,7 +193,7 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         return Stop(record.host, host.name, record.job_id, record.wanted)
     lived_s = view.placed_s.get(record.job_id, 0.0)
     if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
-        error = f"it was not claimed and planned within {PLAN_LIMIT_S:.0f} s, because a source or sink does not respond"
+        error = f"the job was not planned within {PLAN_LIMIT_S:.0f} s, because a source or sink does not respond"
         return End(view.ended(record, JobState.FAILED, error=error))
     if record.dedicated and not view.requirements_of(record.job_id).own_host and lived_s > ALONE_S:
         if record.deaths:
@@ -210,7 +210,7 @@ def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
     left = record.wanted is DesiredState.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
     unsaved = record.wanted is DesiredState.SAVEPOINT and hosted.state is JobState.CANCELED
     if left or unsaved or hosted.fenced:  # its process had to end, or an earlier attempt took the job over
-        cause = hosted.error or f"it stopped together with its worker process on {record.host}"
+        cause = hosted.error or f"the job stopped together with its worker process on {record.host}"
         return Record(view.released(record, deaths=record.deaths, cause=cause))
     return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))
 

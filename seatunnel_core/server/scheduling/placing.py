@@ -155,7 +155,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
         return _no_member(requirements)
     pause_s = _pause_s(record) - view.waiting_s.get(record.job_id, LONGEST_PAUSE_S)
     if pause_s > 0:
-        return f"{record.deaths} worker processes ended while running it: next attempt in {pause_s:.0f} s"
+        return f"{record.deaths} worker processes ended while running the job: next attempt in {pause_s:.0f} s"
     dedicated = requirements.own_host or record.deaths >= SUSPECT_DEATHS
     usable = [address for address in pool if address not in room.reserved]
     slots = room.slots(usable)
@@ -166,7 +166,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
         return _not_able(view, usable, dedicated)
     able = [address for address in able if not _has_remains(view, address, record.job_id)]
     if not able:
-        return "its previous run must first be removed from the node"
+        return "the job's previous run must first be removed from the node"
     address = room.least_busy(able)
     return Record(
         evolve(
@@ -233,7 +233,7 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
 
 def _no_member(requirements: Requirements) -> str:
     if not requirements.tags:
-        return "no node that could run it responds"
+        return "no node that can run the job responds"
     return f"no node has the tags {', '.join(f'{key}={text}' for key, text in sorted(requirements.tags.items()))}"
 
 

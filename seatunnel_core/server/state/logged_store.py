@@ -84,7 +84,7 @@ class LoggedStore(ClusterStore):
                     return entries
             time.sleep(_READ_PAUSE_S)
         raise StateUnavailableError(
-            f"cannot read the cluster's state in {self.describe()}: {problem or 'its writer changed each time'}"
+            f"cannot read the cluster's state in {self.describe()}: {problem or 'the writer changed on each attempt'}"
         ) from problem
 
     def _read_once(self) -> dict[str, bytes] | None:

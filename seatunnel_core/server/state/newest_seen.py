@@ -88,7 +88,7 @@ def went_back(where: str, *, found: object, seen: object) -> str:
     """Return the message about a state that is older than one seen before. It lists what the operator can do."""
     return (
         f"the cluster's state in {where} is older than the state that this node has seen (version {found}, but "
-        f"version {seen} was seen): its database failed over and lost its last seconds, or it was restored from a "
+        f"version {seen} was seen): its database failed over and lost the last writes, or it was restored from a "
         "copy. Jobs that were acknowledged since may be missing, so this node does not lead. Restore the newer "
         "state; or, to accept the loss, stop all nodes that may lead, start them again, and submit the missing "
         "jobs again"

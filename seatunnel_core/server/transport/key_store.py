@@ -132,7 +132,7 @@ def _identity(store: KeyStore, found: Any) -> bytes:
     from cryptography.hazmat.primitives import serialization
 
     if found.key is None or found.cert is None:
-        raise _wrong("http.key-store-path", store, "it has no key with its certificate")
+        raise _wrong("http.key-store-path", store, "it does not contain a key and its certificate")
     key: bytes = found.key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

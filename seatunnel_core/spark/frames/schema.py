@@ -43,5 +43,5 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
             fields.append(pa.field(column.name, to_arrow_type(column.dataType, **zone)))
         except Exception as error:
             kind = column.dataType.simpleString()
-            raise TransformError(f"column {column.name!r} has Spark's type {kind}, which no sink can write") from error
+            raise TransformError(f"column {column.name!r} has Spark type {kind}, which no sink can write") from error
     return pa.schema(fields)

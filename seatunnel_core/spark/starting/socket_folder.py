@@ -39,8 +39,8 @@ def restore_socket_folder(folder: str) -> None:
         _require_own_folder(folder)
         return
     logger.warning(
-        "the temporary folder %s was removed while the job was running, and is created again. Exclude the folder "
-        "from the cleaning of temporary files, or set TMPDIR to a folder that is not cleaned",
+        "the temporary folder %s was removed while the job was running, and was created again. Exclude the folder "
+        "from the cleanup of temporary files, or set TMPDIR to a folder that is not cleaned up",
         folder,
     )
     os.makedirs(folder, mode=0o700, exist_ok=True)

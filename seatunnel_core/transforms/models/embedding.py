@@ -35,8 +35,8 @@ DIMENSION = Option(
     "dimension",
     within(1, 65_536),
     doc=(
-        "Dimension of a vector. By default the model is called once during planning to determine it. Only ZHIPU "
-        "receives it."
+        "Dimension of a vector. By default the model is called once during planning to determine it. Sent only "
+        "to ZHIPU."
     ),
 )
 SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: secret key that belongs to api_key.")

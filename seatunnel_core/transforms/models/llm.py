@@ -20,13 +20,13 @@ from seatunnel_core.rows.values import plain
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import CHATS, MICROSOFT, Provider
 
-PROMPT = Option("prompt", STRING, required=True, doc="Instruction to the model for each row.")
+PROMPT = Option("prompt", STRING, required=True, doc="Instruction for the model, applied to each row.")
 COLUMNS = Option("inference_columns", LIST(STRING), doc="Columns sent to the model; by default all.")
 OUTPUT = Option(
     "output_column_name",
     STRING,
     default="llm_output",
-    doc="Column for the model's response; llm_output if a column with this name exists.",
+    doc="Column for the model's response. If a column with this name exists, llm_output is used.",
 )
 TYPE = Option(
     "output_data_type",

@@ -264,7 +264,7 @@ def _moment(text: str) -> dt.datetime:
 def _time_of_day(text: str) -> dt.time:
     found = _TIME_OF_DAY.fullmatch(text)
     if found is None:
-        raise ValueError("a time is written 10:11:12")
+        raise ValueError("expected a time such as 10:11:12")
     hour, minute, second = (int(part or 0) for part in found.groups()[:3])
     return dt.time(hour, minute, second, min(_micros(found[4]), 999_999))
 

@@ -95,7 +95,7 @@ def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
     """Return the type in which two values are compared. As in H2, a string is converted to the other's type."""
     for kind in (one, other):
         if not is_simple(kind):
-            raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")
+            raise SqlError(f"Sql: {at}: values of type {type_name(kind)} cannot be compared")
     if STRING in (one, other) and NULL not in (one, other):
         return other if one == STRING else one
     return common_number(one, other) if is_number(one) and is_number(other) else common(one, other, at)

@@ -88,7 +88,7 @@ def _explode(node: exp.Expression, columns: pa.Schema, tables: Sequence[str]) ->
     if not isinstance(call, exp.Anonymous) or call.name.upper() != "EXPLODE" or len(call.expressions) != 1:
         raise SqlError(f"Sql: {place(node)}: LATERAL VIEW must be followed by [OUTER] EXPLODE(array) AS name")
     if len(names) != 1:
-        raise SqlError(f"Sql: {place(call)}: the elements need one name: LATERAL VIEW {shown(call)} AS name")
+        raise SqlError(f"Sql: {place(call)}: EXPLODE needs one column name: LATERAL VIEW {shown(call)} AS name")
     expressions = Expressions(columns, tables)
     value = expressions.value(call.expressions[0])
     if not is_list(value.type):

@@ -27,14 +27,14 @@ ENGINE = Option(
     "engine",
     ENUM("ZETA", "INTERNAL"),
     default="ZETA",
-    no_effect="there is one engine for Sql",
-    doc="SeaTunnel's choice between its engines.",
+    no_effect="Sql has only one engine",
+    doc="SQL engine in SeaTunnel.",
 )
 WAY = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="Handling of a row without a result, for example after a division by zero: fail the pipeline, or skip the row "
+    doc="Handling of a row that cannot be computed, such as a division by zero: fail the pipeline, or skip the row "
     "without counting it.",
 )
 

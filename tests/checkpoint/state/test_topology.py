@@ -22,7 +22,7 @@ def sink(name: str) -> SinkSpec:
         ((), (), "at least one source"),
         ((source("a", "x"), source("a", "x")), (sink("x"),), "source names of a pipeline must be unique"),
         ((source("a", "x"),), (sink("x"), sink("x")), "sink names of a pipeline must be unique"),
-        ((source("a"),), (sink("x"),), "source 'a' feeds no sink"),
+        ((source("a"),), (sink("x"),), "source 'a' is not connected to a sink"),
         ((source("a", "y"),), (sink("x"),), r"feed \['y'\], but the pipeline's sinks are \['x'\]"),
         ((source("a", "x"),), (sink("x"), sink("y")), r"sinks are \['x', 'y'\]"),
     ],

@@ -92,7 +92,7 @@ def test_show_says_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None
     terminal.made.end()
     text = terminal.run("show", JOB)
     assert text.startswith("Job job-1 ended 2023-11-1")
-    assert "the output of its checkpoints is committed, so -r job-1 moves no row" in text
+    assert "the output of its checkpoints is committed, so -r job-1 moves no rows" in text
     assert "nothing is pending commit" in text
 
 

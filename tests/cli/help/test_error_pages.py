@@ -87,7 +87,7 @@ def test_help_prints_the_page_of_a_code_in_any_case(capsys: pytest.CaptureFixtur
 
 def test_a_wrong_code_is_answered_with_which_is_near(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "STALE-EPOC"]) == 2
-    assert "no error has the code 'STALE-EPOC'; did you mean STALE-EPOCH?" in capsys.readouterr().err
+    assert "there is no error code 'STALE-EPOC'; did you mean STALE-EPOCH?" in capsys.readouterr().err
 
 
 def test_a_json_record_of_an_error_has_its_code() -> None:

@@ -91,6 +91,6 @@ def test_a_page_is_printed_without_loading_a_plugin() -> None:
 
 def test_a_wrong_page_is_answered_with_the_one_that_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "savepoint"]) == 2
-    assert "no page has the name 'savepoint'; did you mean savepoints?" in capsys.readouterr().err
+    assert "there is no page 'savepoint'; did you mean savepoints?" in capsys.readouterr().err
     assert main(["help", "Jdb"]) == 2
     assert "did you mean Jdbc?" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_a_value_is_set_behind_the_last_job_only_when_it_has_ended(states: State
     assert code == 2
     assert "The job job has not ended" in said
     end(states)
-    assert states.say("set", "nightly", "4") == (0, "The next job of nightly reads orders after 4.\n")
+    assert states.say("set", "nightly", "4") == (0, "The next job of nightly reads the rows of orders after 4.\n")
     assert states.shown()[0]["sources"] == {"orders": {"reads": None, "value": "4", "since": None, "rows_since": 0}}
     code, said = states.say("set", "nightly", "others", "7")
     assert code == 0

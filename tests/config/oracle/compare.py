@@ -36,7 +36,7 @@ _SEATUNNEL = (
 )
 _STRICTER = (
     "a block, a list and a string cannot be combined",
-    "a dot in a key must stand between two names",
+    "a dot in a key must separate two names",
     "this section occurs twice",
 )
 _THEIRS = (

@@ -35,7 +35,7 @@ def test_tables_that_do_not_exist_are_errors(values: dict[str, object], message:
 
 
 def test_a_user_who_sees_no_table_learns_it() -> None:
-    with pytest.raises(SourceError, match="cannot access any table; check its permissions"):
+    with pytest.raises(SourceError, match="cannot access any table; check the user's permissions"):
         choice(table_names=("orders",)).chosen([])
 
 

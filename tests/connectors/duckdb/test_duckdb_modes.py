@@ -151,7 +151,7 @@ def test_only_partitions_with_new_rows_are_replaced(tmp_path: Path) -> None:
 def test_a_row_without_a_key_is_refused_where_it_stands(tmp_path: Path) -> None:
     sink = duckdb_sink(tmp_path, **MERGE)
     sink.prepare(sink_place(place()))
-    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.orders: it is null.*part of the key"):
+    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.orders: the value is null.*the key"):
         unit(sink, 1, batch((1, "mo", 1), (None, "mo", 2)))
 
 

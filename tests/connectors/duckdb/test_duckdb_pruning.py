@@ -76,7 +76,7 @@ def test_keys_that_are_lost_are_an_error_and_remove_no_row(tmp_path: Path) -> No
 
 def test_a_key_that_is_null_is_refused_where_it_stands(tmp_path: Path) -> None:
     changed(tmp_path, *ORDERS)
-    with pytest.raises(RowError, match=r"column 'ID', row 2 of a batch of shop.keys: it is null"):
+    with pytest.raises(RowError, match=r"column 'ID', row 2 of a batch of shop.keys: the value is null"):
         run(tmp_path, [1, None])
 
 

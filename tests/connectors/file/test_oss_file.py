@@ -296,7 +296,7 @@ def test_an_object_that_comes_between_the_look_and_the_copy_is_not_replaced(
         ({"access_key": "nobody"}, "InvalidAccessKeyId"),
         ({"bucket": "no-such-bucket-here"}, "NoSuchBucket: .*Create the bucket, or correct bucket and endpoint"),
         ({"security_token": "ended"}, "InvalidAccessKeyId.*security_token if they are temporary"),
-        ({"endpoint": f"http://127.0.0.1:{deaf_port()}"}, "cannot be listed: .*Check that endpoint is right"),
+        ({"endpoint": f"http://127.0.0.1:{deaf_port()}"}, "cannot be listed: .*Check that endpoint is correct"),
         ({"path": "/absent"}, f"oss://{BUCKET}/absent cannot be listed: No such file"),
     ],
 )

@@ -126,7 +126,7 @@ def test_pages_end_with_the_total_or_with_the_rows(service: HttpService, paralle
 
 def test_a_service_that_does_not_look_at_the_page_is_noticed(service: HttpService) -> None:
     service.at["/a"] = lambda _: ROWS[:3]
-    with pytest.raises(SourceError, match="page 2 equals the previous page"):
+    with pytest.raises(SourceError, match="page 2 is identical to the previous page"):
         rows_of(url=f"{service.url}/a", schema=PEOPLE, pageing={"page_field": "p"})
 
 
@@ -224,7 +224,7 @@ def test_params_of_a_post(service: HttpService, more: Any, query: Any, body: str
         ({"json_field": {"x": "$.x"}}, "requires schema"),
         ({"content_field": "$.[", "schema": PEOPLE}, "'content_field': the path '\\$.\\[' cannot be parsed"),
         ({"schema": PEOPLE, "format": "text"}, "format = text has fixed columns"),
-        ({"keep_params_as_form": True}, "a form requires method = POST"),
+        ({"keep_params_as_form": True}, "'keep_params_as_form': requires method = POST"),
         ({"pageing": {"page_type": "Cursor"}}, "cursor_response_field is missing"),
         ({"pageing": {"use_placeholder_replacement": True}}, r"requires \$\{page\} in url"),
         ({"pageing": {"total_page_size": 2, "start_page_number": 3}}, "total_page_size = 2 is before"),

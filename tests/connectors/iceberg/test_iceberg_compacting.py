@@ -248,7 +248,7 @@ def test_nested_uuids_are_refused_by_name(tmp_path: Path) -> None:
     merged(tmp_path)
     with table_in(tmp_path, "orders").update_schema() as schema:
         schema.add_column("made", StructType(NestedField(1, "by", UUIDType())))
-    with pytest.raises(SinkError, match=r"shop\.orders has uuids in the nested column 'made\.by'"):
+    with pytest.raises(SinkError, match=r"shop\.orders contains UUIDs in the nested column 'made\.by'"):
         compacted(tmp_path)
     assert list(tmp_path.rglob("seatunnel-compacted/*")) == []
 

@@ -172,10 +172,10 @@ def test_a_cursor_that_is_no_snapshot_behind_the_newest_one_is_refused(orders: N
     orders.night()
     table = table_in(orders.folder, "orders")
     table.manage_snapshots().set_current_snapshot(snapshot_id=first).commit()
-    with pytest.raises(SourceError, match=r"the snapshots from .*, or the table was rolled back"):
+    with pytest.raises(SourceError, match=r"some later snapshots up to .*, or the table was rolled back"):
         orders.night()
     orders.cursor = Cursor(value="yesterday")
-    with pytest.raises(SourceError, match=r"'yesterday' is not a snapshot of shop\.orders; write its ID"):
+    with pytest.raises(SourceError, match=r"'yesterday' is not a snapshot ID of shop\.orders; write"):
         orders.night()
 
 

@@ -156,7 +156,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     file = Path(table.metadata_location.removeprefix("file://"))
     file.write_text(json.dumps({**json.loads(file.read_text()), "format-version": 3, "next-row-id": 0}))
     with pytest.raises(
-        SourceError, match=r"shop\.orders has version 3 of Iceberg's format, but only 1 and 2 are supported"
+        SourceError, match=r"shop\.orders has format version 3, but only versions 1 and 2 are supported"
     ):
         plan(source_of(tmp_path))
 
@@ -227,7 +227,7 @@ def test_keys_of_other_writers_apply_with_nulls_and_wider_types(tmp_path: Path) 
             LongType(),
             keyed("id", [1], pa.int64(), 1),
             "AVRO",
-            r"is a file in the format AVRO, but only Parquet is supported",
+            r"has the format AVRO, but only Parquet is supported",
         ),
     ],
 )

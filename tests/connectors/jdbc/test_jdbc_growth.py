@@ -227,7 +227,7 @@ def test_a_look_at_a_table_leaves_no_lock_that_somebody_waits_for(database: Data
 
 def test_a_statement_has_no_table_that_could_grow() -> None:
     options = {"url": "jdbc:sqlite:/nowhere.db", "query": "INSERT INTO t VALUES (?)", "schema_contract": "evolve"}
-    with pytest.raises(UsageError, match="'schema_contract': it requires a table"):
+    with pytest.raises(UsageError, match="'schema_contract': requires a table"):
         JdbcSink(options_of(JdbcSink, options))
 
 

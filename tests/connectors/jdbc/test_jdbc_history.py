@@ -130,7 +130,7 @@ def test_a_look_takes_columns_of_history_for_ours(database: Database) -> None:
     run(database, [(NEW, 1, "a")], **HISTORY)
     assert "has all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
     database.run("DROP TABLE people", "CREATE TABLE people (id bigint, name varchar(20))")
-    with pytest.raises(SinkError, match="keep_history needs a column 'valid_from'"):
+    with pytest.raises(SinkError, match="keep_history requires a column 'valid_from'"):
         sink(database, **HISTORY).dry_run((SCHEMA,))
     kinds = "valid_from timestamp NULL, valid_to timestamp NULL, is_current boolean NOT NULL"
     database.run("DROP TABLE people", f"CREATE TABLE people (id bigint, name varchar(20), {kinds})")

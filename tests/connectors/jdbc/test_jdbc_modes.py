@@ -90,7 +90,7 @@ def test_a_merge_keeps_columns_that_rows_lack_or_is_refused(database: Database) 
 def test_a_row_without_a_key_is_refused_where_it_stands(database: Database) -> None:
     of = sink(database, **MERGE)
     of.prepare(sink_place(place()))
-    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.people: it is null.*part of the key"):
+    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of shop.people: the value is null.*the key"):
         unit(of, 1, [(NEW, 1, "a"), (NEW, None, "b")])
 
 

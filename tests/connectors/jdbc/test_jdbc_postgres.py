@@ -134,7 +134,7 @@ def test_a_number_that_is_too_long_for_rows_is_named(server: Postgres, shop: Any
         ({"table_path": "shop.peple"}, "the table shop.peple does not exist in postgresql 127.0.0.1:"),
         ({"table_path": "shop.people", "partition_column": "nmae"}, "did you mean name?"),
         ({"query": "SELECT nam FROM shop.people"}, 'column "nam" does not exist'),
-        ({"query": "SELECT id, id FROM shop.people"}, "the query has two columns 'id'"),
+        ({"query": "SELECT id, id FROM shop.people"}, "the query has two columns named 'id'"),
         ({"query": "SELEC 1"}, "syntax error"),
         ({"table_path": "shop.people", "where_condition": "where nam = 1"}, 'column "nam" does not exist'),
         ({"query": "SELECT 1", "properties": {"sslmode": "verify-full"}}, "SSL"),

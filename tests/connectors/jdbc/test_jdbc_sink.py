@@ -89,7 +89,7 @@ def test_a_statement_beside_generate_sink_sql_is_what_is_used(
     )
     write(of, batch((NEW, 1, "a")))
     assert ask(file, "SELECT * FROM people") == [(1, "a", None)]
-    assert "query and generate_sink_sql = true exclude each other;" in caplog.text
+    assert "query and generate_sink_sql = true are mutually exclusive;" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_statement_beside_generate_sink_sql_is_what_is_used(
         ("INSERT INTO people (id, nam) VALUES (?, ?)", "no column named nam"),
         (
             "INSERT INTO people VALUES (?)",
-            "it has 1 placeholders (?), but the rows of shop.people have 2 columns (id, name)",
+            "the statement has 1 placeholders (?), but the rows of shop.people have 2 columns (id, name)",
         ),
         ("INSERT INTO people VALUES (:id, :nme)", "no column 'nme'; did you mean name?"),
     ],
@@ -116,7 +116,7 @@ def test_a_statement_that_cannot_be_is_refused_before_data_moves(file: Path, que
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "option 'query': it is missing"),
+        ({}, "option 'query' is missing"),
         ({"query": "UPDATE t SET a = ?"}, "expected an INSERT"),
         ({"query": "INSERT INTO t VALUES (?), (?)"}, "one list of values"),
         ({"query": "INSERT INTO t VALUES (?, :a)"}, "both ? and :name"),

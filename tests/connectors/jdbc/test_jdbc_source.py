@@ -166,7 +166,7 @@ def test_what_is_wrong_is_said_before_data_moves(shop: str, options: dict[str, A
         ({"url": "jdbc:postgresql://h/shop", "table_path": "other.public.t"}, "opens shop"),
         ({"url": "jdbc:sqlite:x", "table_path": "t", "where_condition": "id > 1"}, "starts with where"),
         ({"url": "jdbc:sqlite:x", "table_list": [{"table_path": "a"}, {"table_path": "a"}]}, "two entries"),
-        ({"url": "jdbc:sqlite:x", "table_list": [{"table_path": "a"}], "table_path": "b"}, "into its entries"),
+        ({"url": "jdbc:sqlite:x", "table_list": [{"table_path": "a"}], "table_path": "b"}, "in its entries"),
         ({"url": "jdbc:sqlite:x", "table_list": [{"partition_num": 2}]}, "neither table_path nor query"),
     ],
 )

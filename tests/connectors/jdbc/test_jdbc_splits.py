@@ -255,7 +255,7 @@ def test_a_plan_says_where_the_order_of_a_column_is_not_used(
     from seatunnel_core.cli.main import main
 
     declared, said = {
-        "mysql": ("enum('b','a')", "default is split by v (enum) in the order of their internal numbers"),
+        "mysql": ("enum('b','a')", "default is split by v (enum) in the order of the values' internal numbers"),
         "postgresql": ("json", "default is split by v (json) in string order"),
         "sqlite": ("integer", ""),
     }[database.kind]

@@ -139,7 +139,7 @@ def test_a_value_without_a_schema_is_read_as_seatunnel_does(kind: str, written: 
         ("decimal(4, 2)", "1234", DECIMAL_2, "-26588.24 is not of type decimal(4, 2)"),
         ("decimal(10, 1)", "MDk=", DECIMAL_2, "123.45 is not of type decimal(10, 1)"),
         ("timestamp", "2024-02-29T12:00:00+02:00", ZONED, "timestamp_tz"),
-        ("timestamp", 1, named(f"{TIME}NanoTimestamp"), "below a microsecond"),
+        ("timestamp", 1, named(f"{TIME}NanoTimestamp"), "more precise than a microsecond"),
         ("date", 10**9, named(f"{TIME}Date", "int32"), "column 'v'"),
         ("time", -1, named(f"{TIME}MicroTime"), "not a time of day"),
         ("date", NOON_US, named(f"{TIME}MicroTimestamp"), "column 'v'"),

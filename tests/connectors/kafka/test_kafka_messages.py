@@ -211,7 +211,7 @@ def test_names_of_java_are_translated_or_refused() -> None:
         ({"start_mode": "specific_offsets"}, "'start_mode.offsets'"),
         ({"start_mode.offsets": {"t": "x"}}, 'expected the form "topic-0" = 50'),
         ({"topic": "[", "pattern": True}, "is not a regular expression"),
-        ({"topic": " , "}, "it is empty"),
+        ({"topic": " , "}, "must not be empty"),
         ({"kafka.config": {"auto.offset.reset": "soon"}}, "earliest, latest or none"),
     ],
 )

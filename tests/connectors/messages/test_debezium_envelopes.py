@@ -163,7 +163,7 @@ def test_postgresql_names_topics_by_schema_and_tables_without_a_key_have_none() 
 
 
 def test_an_old_row_alone_is_an_error() -> None:
-    with pytest.raises(RowError, match="an old row without its new row"):
+    with pytest.raises(RowError, match="an old row, but its new row is missing"):
         messages(FORM, batch((BEFORE, FULL)))
 
 

@@ -138,7 +138,7 @@ def test_a_table_without_a_key_is_refused(server: Any) -> None:
 
 def test_a_table_without_transactions_is_refused(server: Any) -> None:
     server.run("CREATE TABLE t (id int PRIMARY KEY) ENGINE = MyISAM")
-    with pytest.raises(SourceError, match=r"shop\.t has an engine without transactions.*ENGINE = InnoDB"):
+    with pytest.raises(SourceError, match=r"shop\.t uses a storage engine without transactions.*ENGINE = InnoDB"):
         DrivenSource(cdc_options(server, "t"))
 
 
@@ -148,7 +148,7 @@ def test_rows_that_a_foreign_key_deletes_are_not_logged(server: Any) -> None:
     server.run("INSERT INTO t VALUES (1, 1, 'x')", "INSERT INTO u VALUES (2, 1)")
     source = DrivenSource(cdc_options(server, "t", "u"))
     (warning,) = [each for each in source.source.planned_reading() if "foreign key" in each]
-    assert warning.startswith("shop.u: the server does not log changes that a foreign key makes")
+    assert warning.startswith("shop.u: the server does not log changes made by foreign keys")
     target = to_end(source, StrictTarget(source.keys))
     server.run("DELETE FROM t")
     to_end(source, target)

@@ -119,8 +119,8 @@ def test_a_time_without_events_is_told() -> None:
 
 def test_a_silent_or_closed_connection_is_a_retryable_error() -> None:
     for piece, said in (
-        (None, "it sent nothing for 40 s"),
-        (b"\5\0", "it closed the connection"),
+        (None, "no data was received for 40 s"),
+        (b"\5\0", "the server closed the connection"),
         (ConnectionResetError("reset by peer"), "reset by peer"),
     ):
         with pytest.raises(LogError, match=said) as found:

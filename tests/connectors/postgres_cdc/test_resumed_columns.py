@@ -101,7 +101,7 @@ def test_each_of_several_changes_stops_the_job(captured: CapturedPostgres) -> No
         assert read(made, cursor)[0] == []
         cursor = stopped(made, read(made, cursor)[1], "extra was added")
     expected = [
-        (3, {"id": 2, "name": "x", "extra": 2}, "extra was int32 and is string"),
+        (3, {"id": 2, "name": "x", "extra": 2}, "extra was int32 and is now string"),
         (3, {"id": 3, "name": "y", "extra": "three"}, "extra was removed"),
         (2, {"id": 4, "name": "z"}, ""),
     ]

@@ -262,7 +262,7 @@ BROKEN: list[tuple[str, bytes, str]] = [
     ("state", of.insert(T, ["1", None, None])[:-1] + b"x", "unknown state 'x'"),
     ("binary", of.data(b"I" + T.to_bytes(4, "big") + b"N\0\3b\0\0\0\1xnn"), "binary form"),
     ("longer", of.data(b"I" + T.to_bytes(4, "big") + b"N\0\3t\xff\xff\xff\xff1nn"), "longer than its message"),
-    ("rest", of.insert(T, ["1", None, None]) + b"n", "does not end where its message ends"),
+    ("rest", of.insert(T, ["1", None, None]) + b"n", "has extra bytes after its row"),
     (
         "marker",
         of.data(b"D" + T.to_bytes(4, "big") + b"N" + of.row(["1", None, None])),

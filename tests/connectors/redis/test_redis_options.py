@@ -38,7 +38,7 @@ def test_a_key_with_columns_needs_support_custom_key() -> None:
     """All rows went into one key with that literal name."""
     with pytest.raises(
         SinkError,
-        match=r"option 'key': 'user:\$\{id\}' contains columns; also set support_custom_key "
+        match=r"option 'key': 'user:\$\{id\}' contains column placeholders; also set support_custom_key "
         "= true",
     ):
         sink(key="user:${id}").check_schema(SCHEMA)

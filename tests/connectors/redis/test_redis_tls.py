@@ -61,7 +61,7 @@ def test_mistakes_name_the_options(secured: Place) -> None:
 
 
 def test_a_client_without_tls_or_without_a_certificate_is_refused(secured: Place) -> None:
-    with pytest.raises(SourceError, match="check that the server is running, and the option ssl"):
+    with pytest.raises(SourceError, match="check that the server is running, and check the option ssl"):
         rows(secured)
     with pytest.raises(SourceError):
         rows(secured, ssl=True, ssl_ca_certs=secured[2])

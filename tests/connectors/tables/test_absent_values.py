@@ -250,7 +250,7 @@ def test_columns_that_may_not_be_null_accept_deleted_and_incomplete_rows(tmp_pat
         write(duckdb_sink(tmp_path, **options), *batches_of(images, repeat(9)), schema=SCHEMA, unit=unit)
     assert asked(tmp_path, "SELECT * FROM things") == [("b", 7, "one", "big one")]
     (wrong,) = batches_of([(AFTER, ("a", 1), ("x", "y"), ARRIVED), (AFTER, ("a", 1), ("x", None), ARRIVED)], repeat(9))
-    with pytest.raises(RowError, match=r"column 'big', row 2 of a batch of shop.*it is null"):
+    with pytest.raises(RowError, match=r"column 'big', row 2 of a batch of shop.*the value is null"):
         write(duckdb_sink(tmp_path, **options), wrong, schema=SCHEMA, unit=3)
 
 

@@ -213,7 +213,7 @@ def test_an_installed_provider_without_keys_leaves_it_to_the_next(
 ) -> None:
     none = {"seatunnel.credentials.life-s": "none"}
     assert stores({**configuration, **none, PROVIDER: "vault,AliyunCredentialsProvider"})
-    with pytest.raises(StorageConfigurationError, match="'vault' has no credentials"):
+    with pytest.raises(StorageConfigurationError, match="'vault' returned no credentials"):
         stores({**configuration, **none, PROVIDER: "vault"})
 
 

@@ -297,7 +297,7 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
         (NoCredentialsError(), StorageAccessError, "credentials are not available"),
         (CredentialRetrievalError(provider="-", error_msg="canary"), StorageUnavailableError, "are not available"),
         (ParamValidationError(report="canary"), StorageAccessError, "boto3 did not send the request"),
-        (ResponseParserError("canary"), StorageUnavailableError, "not valid for S3"),
+        (ResponseParserError("canary"), StorageUnavailableError, "not a valid S3 response"),
         (ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject"), StorageAccessError, "Grant them s3:GetObject"),
         (ClientError({}, "GetObject"), StorageAccessError, "Look up this code"),
     ],

@@ -92,7 +92,7 @@ def state(*applications: str, workers: int = 1, free: int = 2) -> MasterState:
         (UNKNOWN_AFTER_S, None, ""),
         (UNKNOWN_AFTER_S, state("app-2", workers=0), ""),
         (UNKNOWN_AFTER_S, state("app-1"), ""),
-        (UNKNOWN_AFTER_S, state("app-2"), "does not know app-1"),
+        (UNKNOWN_AFTER_S, state("app-2"), "app-1 is not registered"),
         (FORGOTTEN_AFTER_S, state("app-1"), "2 cores are free"),
         (FORGOTTEN_AFTER_S, state("app-1", free=0), ""),
     ],

@@ -189,7 +189,7 @@ def test_a_node_that_is_not_of_the_cluster_refuses_to_start_and_is_refused(tmp_p
         told = other_node(node, tmp_path / "alone", engine=alone)
         assert "cluster.leader-race.enabled is false on 127.0.0.1:" in told
         assert "cannot join this cluster" in node.log()
-        assert "its checkpoints was not found in" in node.log()
+        assert "its probe of checkpoints was not found in" in node.log()
         leftovers = [path for path in paths_below(tmp_path / "one/checkpoints") if path.name.startswith("probe-")]
         assert leftovers == [], "what was left to be read is removed"
 

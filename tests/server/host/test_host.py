@@ -110,7 +110,7 @@ def test_a_job_that_was_given_to_another_process_is_refused(host: Host, jobs: li
 
 def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: list[Job]) -> None:
     ask(host, **order(1))
-    assert "has not ended here" in ask(host, **order(2))
+    assert "is still active in this process" in ask(host, **order(2))
     jobs[0].state = JobState.FAILED
     assert ask(host, **order(2)) == {}
     assert [job.record.attempt for job in jobs] == [1, 2]

@@ -228,7 +228,7 @@ def test_an_attempt_that_ends_is_kept_with_node_time_and_cause() -> None:
     assert [(each.attempt, each.host, each.started_at, each.ended_at) for each in past] == [(1, HERE, 5.0, 9.0)] * 3
     assert [each.cause for each in past] == [
         f"node {HERE} was lost: it did not respond to the leader in time",
-        f"its worker process on {HERE} ended; see seatunnel-engine-host.log there",
+        f"the job's worker process on {HERE} ended; see seatunnel-engine-host.log there",
         "it broke",
     ]
     assert (lost.job.placed_at, lost.job.host) == (0.0, "")

@@ -39,7 +39,7 @@ def test_a_job_is_given_to_a_host_as_a_new_attempt() -> None:
 def test_nothing_is_given_without_a_warm_host(here: Member) -> None:
     found = decide(view(JOB, members={HERE: here}))
     assert not found.changes
-    assert found.reasons["1"] in ("no worker process is ready", "no node that could run it responds")
+    assert found.reasons["1"] in ("no worker process is ready", "no node that can run the job responds")
 
 
 def test_jobs_are_given_in_the_order_in_which_they_were_submitted() -> None:

@@ -76,5 +76,5 @@ def test_a_fact_that_is_not_json_is_an_error(tmp_path: Path, value: Any) -> None
 
 
 def test_other_contexts_take_no_facts() -> None:
-    with pytest.raises(NotImplementedError, match="passes no facts to a source"):
+    with pytest.raises(NotImplementedError, match="does not support facts"):
         ReadContext.report_fact(Skipped(), {"at": 1})

@@ -1,4 +1,4 @@
-"""The address of a master is tried before Spark is: a wrong one ended in a null pointer and "a bug of the engine"."""
+"""The address of a master is tried before Spark is: a wrong one ended in a null pointer and "a bug in the engine"."""
 
 import socket
 

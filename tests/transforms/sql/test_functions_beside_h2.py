@@ -195,7 +195,7 @@ def test_a_moment_with_a_zone_is_a_type_of_cast() -> None:
         ("MAP('a', 1, 'b')", "argument 3 is a key without a value"),
         ("MAP(NULL, 1)", "a key of a map must not be NULL"),
         ("VECTOR_NORMALIZE(name)", "must be a vector of numbers"),
-        ("VECTOR_REDUCE(ARRAY(1e0), 1, 'RANDOM_PROJECTION')", "RANDOM_PROJECTION is not supported, only TRUNCATE"),
+        ("VECTOR_REDUCE(ARRAY(1e0), 1, 'RANDOM_PROJECTION')", "RANDOM_PROJECTION is not supported; use TRUNCATE"),
         ("VECTOR_REDUCE(ARRAY(1e0), 0, 'TRUNCATE')", "a literal whole number above 0"),
         ("VECTOR_REDUCE(ARRAY(1e0), id, 'TRUNCATE')", "a literal whole number above 0"),
         ("MURMUR64(X'00')", "must be a string"),

@@ -87,7 +87,7 @@ def test_expressions_that_do_not_fit_the_columns(expression: str, message: str) 
     ("view", "message"),
     [
         ("EXPLODE(name) AS x", "EXPLODE needs an array, but name is not an array"),
-        ("EXPLODE(SPLIT(name, ' '))", "the elements need one name"),
+        ("EXPLODE(SPLIT(name, ' '))", "EXPLODE needs one column name"),
         ("UPPER(name) AS x", "must be followed by \\[OUTER\\] EXPLODE"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_function_gets_the_values_of_each_row() -> None:
         ("SHOUTS(name)", "there is no function SHOUTS; did you mean SHOUT?"),
         ("UNDECLARED(age)", "is not a function decorated with @sql_function"),
         ("GONE(age)", "the function gone of .* cannot be loaded: AttributeError"),
-        ("UPPER(name)", "is a built-in function; rename the function in"),
+        ("UPPER(name)", "has the name of a built-in function; rename it"),
     ],
 )
 def test_what_cannot_be_called(expression: str, message: str) -> None:

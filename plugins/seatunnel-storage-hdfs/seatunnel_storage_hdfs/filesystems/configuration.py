@@ -44,7 +44,7 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
     named = implementation(kind).__name__  # check this first: no other error matters if the package is missing
     if not shared.flag(configuration, SINGLE_WRITER, default=False):
         raise StorageConfigurationError(
-            f"storage.type: {kind} cannot promise that a put never overwrites: fsspec's {named} checks first and "
+            f"storage.type: {kind} cannot guarantee that a put never overwrites: fsspec's {named} checks first and "
             "writes afterwards, so two engines on one job could destroy each other's checkpoints. Write storage.type: "
             f"{', '.join(['local', 's3', 'oss', 'hdfs', *CONDITIONAL])}; or make sure that only one engine ever "
             f"uses this namespace, and write {SINGLE_WRITER}: true"

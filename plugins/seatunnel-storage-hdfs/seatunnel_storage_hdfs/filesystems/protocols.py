@@ -93,9 +93,9 @@ def implementation(kind: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except ValueError as cause:
         raise StorageConfigurationError(
-            f"storage.type: {kind} is not available: neither this version of seatunnel-storage-hdfs nor fsspec knows "
-            "it. Write storage.type: local, or storage.type: hdfs with fs.defaultFS: file:///, to keep checkpoints in "
-            "local files; others are s3, oss, hdfs, abfs, gs and sftp"
+            f"storage.type: {kind} is not supported by this version of seatunnel-storage-hdfs or by fsspec. Write "
+            "storage.type: local, or storage.type: hdfs with fs.defaultFS: file:///, to keep checkpoints in local "
+            "files; other types are s3, oss, hdfs, abfs, gs and sftp"
         ) from cause
     except ImportError as cause:
         missing = cause if isinstance(cause, ModuleNotFoundError) else cause.__cause__

@@ -68,7 +68,7 @@ class Binary(SourceFormat):
         name = os.path.relpath(file.version.path, self.files.fixed_part(self.files.named(self.options[opt.PATH])))
         if any("\udc80" <= sign <= "\udcff" for sign in name):  # Bytes that Python could not decode.
             raise SourceError(
-                f"{file.version.path!a}: the file name is not UTF-8, so no column can contain it; rename the file"
+                f"{file.version.path!a}: the file name is not UTF-8, and cannot be stored in a column; rename the file"
             )
         for part, start in enumerate(range(0, max(size, 1), step)):
             data = file.read_range(start, min(start + step, size))

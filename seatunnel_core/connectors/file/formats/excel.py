@@ -235,7 +235,7 @@ def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
     at = next((at for at, column in enumerate(columns) if not pa.types.is_string(column.type)), None)
     if at is None:
         name = columns.names[0]
-        said = "a row with only nulls has no cell in a sheet, so readers would skip it; write csv or json"
+        said = "a row of nulls has no cells in a sheet, so readers would skip it; write csv or json"
         raise RowError(f"column {name!r}: {said}", column=name)
     return [*cells[:at], pc.if_else(bare, xlsx.text(""), cells[at]), *cells[at + 1 :]]
 

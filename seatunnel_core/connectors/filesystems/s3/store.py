@@ -30,7 +30,7 @@ OPTION_NAMES = {
     "Choose a shorter namespace": "Choose a shorter path",
     "of the namespace (arn:aws:s3:::<bucket>/<namespace>*)": "below path (arn:aws:s3:::<bucket>/<path>*)",
     "Checkpoints need a server with conditional puts (If-None-Match): use a newer version of it, or another "
-    "storage.type": "Use a newer version of it",
+    "storage.type": "Use a newer version of the server",
     "Raise the checkpoint interval, or spread jobs over more buckets": "Run fewer tasks at once",
     ", or lower max-retained": "",
     "Check the keys in plugin-config": "Check the options",

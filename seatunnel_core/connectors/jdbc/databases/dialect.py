@@ -125,7 +125,7 @@ class Dialect(TableDatabase):
 
     def export_snapshot(self, connection: Any) -> str:
         """Export the snapshot of a new transaction for other connections, and return the snapshot's name."""
-        raise NotImplementedError(f"{self.address.kind} does not share snapshots")
+        raise NotImplementedError(f"{self.address.kind} does not support shared snapshots")
 
     # -- names and strings ----------------------------------------------------------------------------------------
 

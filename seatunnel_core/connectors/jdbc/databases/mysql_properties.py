@@ -63,7 +63,7 @@ _AS_BY_DEFAULT = {
 
 _ISOLATION = (
     "set sessionVariables=transaction_isolation='REPEATABLE-READ', for example (tx_isolation before MariaDB 11.1); "
-    "the default of a session is READ-COMMITTED"
+    "the default is READ-COMMITTED"
 )
 _INSTEAD = {
     "tinyInt1isBit": "set the option int_type_narrowing = false to read tinyint(1) as a number",
@@ -92,7 +92,7 @@ _INSTEAD = {
     "password": "set the option password",
     "databaseTerm": 'set table_path = "database.table"',
     "sendFractionalSeconds": "round the timestamps with the Sql transform",
-    "readOnly": "use a user with only read permission",
+    "readOnly": "connect as a user with read permission only",
     "maxRows": "write LIMIT in query",
     "defaultTransactionIsolation": _ISOLATION,
     "transactionIsolation": _ISOLATION,

@@ -80,7 +80,7 @@ ORDERS: dict[str, Order] = {
         shown="CAST({} AS UNSIGNED)",
         literal=number,
         key=int,
-        description="in the order of their internal numbers",
+        description="in the order of the values' internal numbers",
     ),
     MOMENT: Order(
         by="CAST({} AS DATETIME(6))",

@@ -79,7 +79,7 @@ PROPERTIES = KnownProperties(
         "sslhostnameverifier": "set sslmode=verify-ca to check the certificate but not the host name",
         "sslpasswordcallback": "write sslpassword",
         "authenticationPluginClassName": "set the option password, or the property passfile",
-        "localSocketAddress": "the operating system chooses the local address; set a route there",
+        "localSocketAddress": "the operating system chooses the local address; configure a route instead",
         "defaultTransactionIsolation": "set options=-c default_transaction_isolation=serializable, for example",
         "host": "set the host in url",
         "port": "set the port in url",

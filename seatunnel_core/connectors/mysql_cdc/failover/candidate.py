@@ -59,7 +59,7 @@ class Candidate:
 
     def cut(self, at: LogPosition, end: LogPosition) -> SourceError:
         """Return the retryable error for a log stream that ended before the end of the log."""
-        error = SourceError(f"{self} sent its log up to {at}, and the log ends at {end}; the log is read again")
+        error = SourceError(f"{self} sent its log only up to {at}, but the log ends at {end}; the log is read again")
         error.retryable = True
         return error
 
@@ -96,5 +96,5 @@ class Candidate:
             filters = [name for row in rows for name, value in zip(_FILTERS, row, strict=True) if value]
         if filters:
             raise self.refused(
-                f"it replicates with a filter ({', '.join(dict.fromkeys(filters))}), so its log may lack changes"
+                f"the server has replication filters ({', '.join(dict.fromkeys(filters))}), so its log may lack changes"
             )

@@ -21,11 +21,11 @@ from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 from seatunnel_core.connectors.mysql_log.errors import LogServerError, UnsupportedLogError
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet, Transactions, missing, transactions_of
 
-COPIED = "its tables were being copied from the former server"
+COPIED = "the tables were being copied from the former server"
 UNKNOWN = (
-    "the GTIDs of the transactions that it has read are unknown, because gtid_mode was not ON when the job was last "
-    "started or resumed, because the log contained transactions without GTIDs, or because an earlier version wrote the "
-    "checkpoint"
+    "the GTIDs of the transactions that the job has read are unknown, because gtid_mode was not ON when the job was "
+    "last started or resumed, because the log contained transactions without GTIDs, or because an earlier version "
+    "wrote the checkpoint"
 )
 
 
@@ -52,13 +52,13 @@ class Continuation:
         if progress.gtids and (":" in progress.gtids) == state.is_maria:
             raise refused("MySQL and MariaDB have different GTIDs")
         if not progress.gtids:
-            raise refused("it has read no transaction that could show whether both servers have the same data")
+            raise refused("the job has not read any transaction yet, so the data of the servers cannot be compared")
         if is_bounded or progress.stop is not None:
-            raise refused("the job ends by itself (stop.mode), and its end is only known on the former server")
+            raise refused("the job ends by itself (stop.mode), but its end can only be determined on the former server")
         if progress.stopped or (progress.defined is not None and progress.log < progress.defined):
-            raise refused("it has not passed a change of columns in the log of the former server")
+            raise refused("the job has not read past a change of columns in the log of the former server")
         if reading := [each.table for each in progress.rereads if each.next]:
-            raise refused(f"it was reading the table {reading[0]} again")
+            raise refused(f"the job was rereading the table {reading[0]}")
 
     def require_executed(self) -> None:
         """Check that the server has all transactions that the job has read.
@@ -95,7 +95,7 @@ class Continuation:
             else:
                 log = maria_history.first_unread(self.candidate, read, also)
         except (UnsupportedLogError, LogServerError) as error:  # MySQL does not send transactions without GTIDs
-            raise self.candidate.refused(f"its log cannot be compared: {error}") from error
+            raise self.candidate.refused(f"this server's log cannot be compared: {error}") from error
         return evolve(self.progress, server=self.candidate.state.identity, log=log, last="", defined=None)
 
     def _written(self, written: str | None) -> Transactions:

@@ -27,7 +27,7 @@ def is_skipped(server: Server, state: ServerState, body: Mapping[str, Any], cont
         raise server.replaced(now)
     candidate = Candidate(server, state, stored.text(body, "server"))
     if "reread" in body:
-        raise candidate.refused(f"it was reading the table {stored.text(body, 'table')} again")
+        raise candidate.refused(f"the job was rereading the table {stored.text(body, 'table')}")
     if "chunk" in body or "window" in body:
         raise candidate.refused(COPIED)
     if not body.get("gtids"):

@@ -53,7 +53,7 @@ def first_unread(candidate: Candidate, read: MariaGtidPosition, written: object)
     assert isinstance(written, MariaGtidPosition), "it is of the same kind"
     replicated = maria_position_of(server.variable("gtid_slave_pos"))  # before the log: it is logged first
     if unlogged := missing(replicated, executed(server, state)):
-        raise candidate.refused(f"it has executed transactions up to {unlogged} without logging them")
+        raise candidate.refused(f"this server has executed transactions up to {unlogged} without logging them")
     end = server.position(state)
     files = server.files()
     file = _file_of_last(candidate, read, files)
@@ -68,14 +68,14 @@ def first_unread(candidate: Candidate, read: MariaGtidPosition, written: object)
             elif event:
                 gtid = logged_gtid(event)
                 if not isinstance(gtid, MariaGtid):
-                    raise candidate.refused(f"the transaction at {at} in its log has no GTID")
+                    raise candidate.refused(f"the transaction at {at} in this server's log has no GTID")
                 domains.add(gtid, at)
     if at < end or (domains.first is None and at != end):
         raise candidate.cut(at, end)
     if domains.first is None:
         domains.require_read(at)
     if domains.unseen:
-        raise candidate.refused(f"its log does not contain transactions {WRITTEN}: {_text(domains.unseen)}")
+        raise candidate.refused(f"this server's log does not contain transactions {WRITTEN}: {_text(domains.unseen)}")
     return domains.first or at
 
 
@@ -108,14 +108,15 @@ class _Domains:
             if is_oldest:
                 raise self._candidate.removed(_text(unread))
             raise self._candidate.refused(
-                f"its log contains unread transactions that precede transactions already read: {_text(unread)}"
+                "this server's log contains unread transactions that precede transactions already read: "
+                f"{_text(unread)}"
             )
 
     def add(self, gtid: MariaGtid, at: LogPosition) -> None:
         """Add the next transaction of the log."""
         last = self._last.get(gtid.domain)
         if last is not None and gtid.sequence <= last.sequence:
-            raise self._candidate.refused(f"its log has {gtid} at {at} after {last}")
+            raise self._candidate.refused(f"this server's log is not in GTID order: it has {gtid} at {at} after {last}")
         if gtid not in self._read:
             if self.first is None:
                 self.require_read(at)
@@ -123,8 +124,8 @@ class _Domains:
             expected = 1 if last is None else last.sequence + 1
             if gtid.sequence != expected:
                 raise self._candidate.refused(
-                    f"its log has {gtid} at {at} after {last or 'no transaction of this domain'}; expected number "
-                    f"{expected}. Transactions in between may have been executed without being logged"
+                    f"this server's log has {gtid} at {at} after {last or 'no transaction of this domain'}; expected "
+                    f"number {expected}. Transactions in between may have been executed without being logged"
                 )
         self._last[gtid.domain] = gtid
         self.unseen.discard(gtid)
@@ -133,7 +134,7 @@ class _Domains:
         """Check that the last transaction of each domain is the last one that was read."""
         if self._last != self._read.last:
             raise self._candidate.refused(
-                f"its log has other transactions, or another order: up to {at}, it ends with "
+                f"this server's log has other transactions, or another order: up to {at}, it ends with "
                 f"{_text(self._last.values())} instead of {self._read}"
             )
 

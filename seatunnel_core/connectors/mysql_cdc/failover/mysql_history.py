@@ -59,26 +59,28 @@ def first_unread(candidate: Candidate, read: GtidSet, last: str) -> LogPosition:
                 gtid = logged_gtid(event)
                 if gtid is None:
                     raise candidate.refused(
-                        f"the transaction at {at} in its log has no GTID, so it is unknown whether the job has read "
-                        "it. gtid_mode was not ON at that time"
+                        f"the transaction at {at} in this server's log has no GTID, so it is unknown whether the job "
+                        "has read it. gtid_mode was not ON at that time"
                     )
                 if not contains(read, gtid):
                     first = first or at
                 elif first is not None:
-                    raise candidate.refused(f"its log has {gtid}, which was read, after an unread one at {first}")
+                    raise candidate.refused(
+                        f"this server's log has {gtid}, which was read, after an unread transaction at {first}"
+                    )
                 else:
                     logged.add_event(event)
                     if last.startswith(f"{gtid}/") and is_other_transaction(event, last):
-                        raise candidate.refused(f"{gtid} in its log is another transaction than the one that was read")
+                        raise candidate.refused(f"{gtid} in this server's log is not the transaction that was read")
     if at < end or (first is None and at != end):
         raise candidate.cut(at, end)
     passed = logged.after(before)
     if unread := missing(passed, read):
         raise candidate.refused(
-            f"its log contains unread transactions that precede transactions already read: {unread}"
+            f"this server's log contains unread transactions that precede transactions already read: {unread}"
         )
     if late := missing(read, passed):
-        raise candidate.refused(f"up to {first or at}, its log lacks transactions that were read: {late}")
+        raise candidate.refused(f"up to {first or at}, this server's log lacks transactions that were read: {late}")
     return first or at
 
 

@@ -13,13 +13,15 @@ def obstacle(server: Server, state: ServerState) -> str:
         return ""
     settings = server.settings(("gtid_strict_mode", "wsrep_on"))
     if settings.get("wsrep_on", "").upper() in _ON:
-        return "it belongs to a Galera cluster (wsrep_on = ON), where each server may assign its own GTIDs"
+        return "the server belongs to a Galera cluster (wsrep_on = ON), where each node may assign its own GTIDs"
     strict = settings.get("gtid_strict_mode", "").upper()
-    return "" if strict in _ON else f"gtid_strict_mode is {strict or 'OFF'} instead of ON, so the order is not certain"
+    if strict in _ON:
+        return ""
+    return f"gtid_strict_mode is {strict or 'OFF'} instead of ON, so the order of transactions is not guaranteed"
 
 
 def failover_note(server: Server, state: ServerState) -> str:
     """Return a sentence about failovers for ``--check``."""
     if found := obstacle(server, state):
-        return f"after a failover the job cannot continue at another server: on this one, {found}"
+        return f"after a failover the job cannot continue at another server, because {found}"
     return "after a failover the job can continue at a server that has logged the same transactions (GTIDs)"

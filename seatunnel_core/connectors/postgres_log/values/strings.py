@@ -74,7 +74,7 @@ def validity(values: Values) -> pa.Array | None:
 def _present(values: Values) -> Numbers:
     sizes = np.where(values.valid, values.sizes, 0)
     if sizes.sum() > _MOST_BYTES:
-        raise UnsupportedLogError("the values of a column in one batch have more than 2 GiB")
+        raise UnsupportedLogError("the values of a column in one batch exceed 2 GiB")
     return sizes
 
 

@@ -39,9 +39,7 @@ def find(name: str) -> Function | None:
     """Return the function with this upper-case name; raise ``UsageError`` if it is both built-in and in a package."""
     built_in, own = FUNCTIONS.get(name), user_defined().get(name)
     if built_in is not None and own is not None:
-        raise UsageError(
-            f"the function {name} of {own.origin} is a built-in function; rename the function in {own.origin}"
-        )
+        raise UsageError(f"the function {name} of {own.origin} has the name of a built-in function; rename it")
     return built_in if own is None else own.loaded()
 
 

@@ -144,7 +144,7 @@ def vector_reduce(call: Call) -> Value:
     method = call.known(2, "'TRUNCATE'").upper()
     if method != "TRUNCATE":
         raise SqlError(
-            f"Sql: {call.what}: {method} is not supported, only TRUNCATE: a random projection would return "
+            f"Sql: {call.what}: {method} is not supported; use TRUNCATE. A random projection would return "
             "different numbers when a row is read again"
         )
     wanted = call.args[1].constant

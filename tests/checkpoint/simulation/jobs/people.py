@@ -175,7 +175,7 @@ class People:
         """What the engine itself says that one can go back to."""
         found = []
         for view in process.report.pipelines if process.report is not None else ():
-            _, _, told = view.failure.partition("the newest intact one is ")
+            _, _, told = view.failure.partition("the newest intact checkpoint is ")
             if "no stored checkpoint can be read" in view.failure:
                 self._remove_damaged(view.id)
             elif told:

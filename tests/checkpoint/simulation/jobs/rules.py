@@ -173,7 +173,7 @@ class ReportsAreTrue(JobInvariant):
         report = process.report
         if report is None:
             return
-        self.require("a bug of the engine" not in report.failure, f"{process.name} was broken: {report.failure}")
+        self.require("a bug in the engine" not in report.failure, f"{process.name} was broken: {report.failure}")
         if report.outcome is JobOutcome.FINISHED and not report.ended_before:
             manifest = self.world.manifest
             self.require(manifest is not None, "a job without a manifest has finished")

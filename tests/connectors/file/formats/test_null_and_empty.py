@@ -71,7 +71,7 @@ def test_null_format_is_no_part_of_the_format(tmp_path: Path) -> None:
 
 
 def test_a_row_of_nulls_that_no_sheet_holds_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RowError, match=r"column 'a': a row with only nulls has no cell"):
+    with pytest.raises(RowError, match=r"column 'a': a row of nulls has no cells"):
         write(tmp_path, {"a": "string", "b": "string"}, [{"a": None, "b": None}], file_format_type="excel")
 
 

@@ -87,7 +87,7 @@ def test_a_mistake_is_found_without_a_request(given: dict[str, Any], properties:
         (403, "AccessDenied", errno.EACCES, "Grant them s3:PutObject on all keys below path"),
         (403, "SignatureDoesNotMatch", errno.EACCES, "Correct secret_key"),
         (400, "InvalidPart", errno.EINVAL, "InvalidPart"),
-        (507, "XMinioStorageFull", errno.ENOSPC, "Make room there: "),
+        (507, "XMinioStorageFull", errno.ENOSPC, "Free some space: "),
         (400, "XMinioAdminBucketQuotaExceeded", errno.ENOSPC, "Raise it: "),
     ],
 )

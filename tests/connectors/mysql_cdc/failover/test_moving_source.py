@@ -123,8 +123,8 @@ def test_a_restart_is_checked_before_tasks_read(logs: Logs, more: dict[str, Any]
     assert made._planner is not None
     rereads = (Reread(table="shop.a", next=1, unread=(0,)),)
     for former, match in (
-        (evolve(READ, rereads=rereads), "it was reading the table shop.a again"),
-        (evolve(READ, gtids=None), "the GTIDs of the transactions that it has read are unknown"),
+        (evolve(READ, rereads=rereads), "the job was rereading the table shop.a"),
+        (evolve(READ, gtids=None), "the GTIDs of the transactions that the job has read are unknown"),
     ):
         with pytest.raises(SourceChangedError, match=match):
             made.restored_schemas(cursor(former), ())

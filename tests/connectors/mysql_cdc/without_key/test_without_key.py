@@ -138,7 +138,7 @@ def test_a_transaction_that_does_not_end_delays_the_snapshot(server: Any, monkey
     server.run("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)")
     source = DrivenSource({**cdc_options(server, "t"), **CAPTURE, "startup.mode": "initial"})
     with open_transaction(server) as cursor:
-        with pytest.raises(SourceError, match="transactions that have changed it do not end") as raised:
+        with pytest.raises(SourceError, match="transactions that have changed it are still open") as raised:
             source.turn()
         assert raised.value.retryable
         cursor.execute("COMMIT")

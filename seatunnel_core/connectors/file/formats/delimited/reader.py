@@ -103,7 +103,7 @@ class DelimitedReader:
                 yield text[:whole], None
             held = text[whole:]
             if len(held) > records.LONGEST_RECORD:
-                raise pa.ArrowInvalid("a line is too long for the memory")
+                raise pa.ArrowInvalid("a line is too long to fit into memory")
         if held:
             yield held, None
 

@@ -78,7 +78,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
         try:
             return _far_moments(descriptor, number, name, kind)
         except ImportError:
-            how = "to read this timestamp, run pip install '.[orc]' in a clone of this project wherever tasks run"
+            how = "to read this timestamp, run pip install '.[orc]' in a clone of this project on every task machine"
             raise ValueError(f"column {name!r}: {error}; {how}") from error
 
 
