@@ -97,8 +97,7 @@ class PipelineRun:
         self._waiting: asyncio.TimerHandle | None = None
         self._metrics = Metrics()
         self._last_view: tuple[PipelineView, int | None] | None = None
-        """View of an ended pipeline, and the time of its last checkpoint, from which the age of the checkpoint is
-        computed."""
+        """View of an ended pipeline, and the time of its last checkpoint, from which its age is computed."""
 
     @property
     def id(self) -> int:
@@ -136,10 +135,7 @@ class PipelineRun:
             self._epoch.stop()
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take a savepoint with the next checkpoint.
-
-        With ``stop`` or ``drain``, the pipeline ends after the savepoint.
-        """
+        """Take a savepoint with the next checkpoint; with ``stop`` or ``drain``, the pipeline ends after it."""
         self._savepoints[name] = answer
         self._stopping = self._stopping or stop or drain
         if self.outcome is not None:

@@ -127,7 +127,7 @@ def test_a_job_promises_at_least_once_until_somebody_says_more_and_warns_when_no
         (
             [{"n": 1}] * 5 + [{"m": 1}],
             {"schema_sample": 3},
-            r"row 6: the key 'm' is not a column: .*of the first 3 rows",
+            r"row 6: the key 'm' is not a column: .*from the first 3 rows",
         ),
         (
             [{"n": None}] * 5 + [{"n": 1}],

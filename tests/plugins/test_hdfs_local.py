@@ -52,7 +52,7 @@ def test_what_means_local_files(tmp_path: Path, more: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"storage.type": "tape", "s3.bucket": "b"}, "tape is not available"),
+        ({"storage.type": "tape", "s3.bucket": "b"}, "tape is not supported"),
         ({"storage.type": "hdfs"}, "fs.defaultFS is missing"),
         ({"fs.defaultFS": "hdfs://localhost:9000"}, "storage.type is local, but"),
     ],

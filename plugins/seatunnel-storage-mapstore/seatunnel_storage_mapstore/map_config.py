@@ -30,10 +30,10 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """When the map is created."""
+    """On creation of the map."""
 
     LAZY = "LAZY"
-    """When the map is first used."""
+    """On first use of the map."""
 
 
 @frozen(kw_only=True)

@@ -109,7 +109,7 @@ def test_changed_tables_are_refused(now: Sequence[Found], message: str) -> None:
 
 def test_tables_without_transactions_are_refused() -> None:
     found = DatabaseTable(columns=(), transactional=False)
-    with pytest.raises(SourceError, match=r"shop\.t has an engine .* run ALTER TABLE `shop`\.`t` ENGINE = InnoDB"):
+    with pytest.raises(SourceError, match=r"shop\.t uses a storage engine .* run ALTER TABLE `shop`\.`t` ENGINE = InnoDB"):
         require_transactions(DIALECT, ("shop", "t"), found)
     require_transactions(DIALECT, ("shop", "t"), evolve(found, transactional=True))
     require_transactions(DIALECT, ("shop", "t"), None)
@@ -118,7 +118,7 @@ def test_tables_without_transactions_are_refused() -> None:
 @pytest.mark.parametrize("rule", [" ON DELETE CASCADE", " ON DELETE RESTRICT ON UPDATE SET NULL"])
 def test_foreign_keys_that_change_rows_are_reported(rule: str) -> None:
     server = AnsweringServer({"SHOW CREATE TABLE `shop`.`lines`": [("lines", CHILD.format(rule=rule))]})
-    assert str(cascades(server, [("shop", "lines")])).startswith("shop.lines: the server does not log changes that")
+    assert str(cascades(server, [("shop", "lines")])).startswith("shop.lines: the server does not log changes made")
 
 
 def test_other_foreign_keys_are_not_reported() -> None:
