@@ -49,7 +49,7 @@ class MariaDB:
         command = [str(program), "--no-defaults", "--user=root", f"--datadir={data}", f"--port={self.port}"]
         listening = ",".join(dict.fromkeys(("127.0.0.1", self.host)))
         command += [f"--tmpdir={temporary}"]
-        command += [f"--bind-address={listening}", f"--socket={self.folder}/s.sock", "--max-connections=60"]
+        command += [f"--bind-address={listening}", f"--socket={self.folder}/s.sock", "--max-connections=200"]
         command += ["--character-set-server=utf8mb4", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"]
         self._process = ServerProcess(command, self._answers, self.folder / "server.log")
         self._process.start()
