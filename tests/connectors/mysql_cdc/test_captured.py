@@ -109,7 +109,7 @@ def test_changed_tables_are_refused(now: Sequence[Found], message: str) -> None:
 
 def test_tables_without_transactions_are_refused() -> None:
     found = DatabaseTable(columns=(), transactional=False)
-    with pytest.raises(SourceError, match=r"shop\.t uses a storage engine .* run ALTER TABLE `shop`\.`t` ENGINE = InnoDB"):
+    with pytest.raises(SourceError, match=r"shop\.t uses a storage engine .* run ALTER TABLE `shop`\.`t` ENGINE"):
         require_transactions(DIALECT, ("shop", "t"), found)
     require_transactions(DIALECT, ("shop", "t"), evolve(found, transactional=True))
     require_transactions(DIALECT, ("shop", "t"), None)

@@ -65,7 +65,7 @@ def first_unread(candidate: Candidate, read: GtidSet, last: str) -> LogPosition:
                 if not contains(read, gtid):
                     first = first or at
                 elif first is not None:
-                    raise candidate.refused(f"its log has {gtid}, which was read, after an unread transaction at {first}")
+                    raise candidate.refused(f"{gtid}, which was read, is after an unread transaction at {first}")
                 else:
                     logged.add_event(event)
                     if last.startswith(f"{gtid}/") and is_other_transaction(event, last):

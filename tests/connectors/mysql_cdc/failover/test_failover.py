@@ -271,7 +271,7 @@ def test_a_replica_with_its_own_transactions_before_those_that_were_read_is_reje
     pair.replica.run("INSERT INTO t VALUES (3, 1, 'x')", "START SLAVE")
     pair.wait_until_replicated()
     pair.fail_over()
-    with pytest.raises(SourceChangedError, match="which was read, after an unread transaction"):
+    with pytest.raises(SourceChangedError, match="which was read, is after an unread transaction"):
         elsewhere(source, pair).turn()
     del target.rows["shop.t"][2,]
     to_end(elsewhere(source, pair, before), target)  # all unread ones are after those that were read
