@@ -31,7 +31,7 @@ _MASKS = (
     (r"splits? #( to #)?( \(.*?\))?", "split #"),
 )
 _LUCK = re.compile(
-    r"# (checkpoint|restore-point) # ago live|has emitted|continues with|… and|(published|staged|not here): |"
+    r"# (checkpoint|restore-point) # ago live|has emitted|continues with|… and|(published|staged|not found): |"
     r"(source|sink) [\w-]+|[+-] (unit|committable)|unit #: .* -> .*|\w+: # -> #"
 )
 """How many checkpoints there are besides the latest, what happened between two of them, and how far the commit came."""

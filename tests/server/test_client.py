@@ -164,4 +164,4 @@ def stop_by_the_script(node: Node) -> None:
     )
     node.agent.wait(60)
     assert stopped.returncode == 0, stopped.stderr
-    assert "has ended" in stopped.stdout
+    assert "has stopped" in stopped.stdout

@@ -89,7 +89,7 @@ def test_the_page_on_cluster_mode(home: Home) -> None:
         listed = home.sh("./bin/seatunnel.sh -l").splitlines()[1:]
         assert [line.split()[2] for line in listed] == ["FINISHED"] * number
         assert f"127.0.0.1:{home.port}" in home.sh("./bin/seatunnel-cluster.sh -m")
-        assert "has ended" in home.sh("./bin/stop-seatunnel-cluster.sh")
+        assert "has stopped" in home.sh("./bin/stop-seatunnel-cluster.sh")
     assert list((home.folder / "imap/seatunnel-cluster").rglob("*.epoch")) != [], "the state lies where map: says"
 
 

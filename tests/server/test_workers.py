@@ -275,7 +275,7 @@ def test_the_commands_of_roles_with_files_of_their_own(tmp_path: Path) -> None:
                 [worker.address, "WORKER"],
             ]
         stopped = command(worker, "stop-seatunnel-cluster.sh")
-        assert stopped.stdout.count("has ended") == 2, stopped.stderr
+        assert stopped.stdout.count("has stopped") == 2, stopped.stderr
         until("nothing is left", lambda: not (master.processes() or worker.processes()), wait_s=60)
 
 

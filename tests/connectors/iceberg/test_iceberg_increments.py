@@ -162,7 +162,7 @@ def test_the_snapshot_of_the_cursor_may_have_expired_and_no_later_one(orders: Ni
     assert orders.night() == [2, 3]
     orders.cursor = Cursor(value=str(last))
     table_in(orders.folder, "orders").maintenance.expire_snapshots().by_ids([second]).commit()
-    with pytest.raises(SourceError, match="some have expired"):
+    with pytest.raises(SourceError, match="they have expired"):
         orders.night()
 
 
