@@ -16,13 +16,13 @@ from seatunnel_core.control.private_files import accessible_to_others, is_change
 from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.worker import WorkerAgent
 from seatunnel_core.server.discovery.joining import Joining, named_in
 from seatunnel_core.server.discovery.own_address import is_loopback
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.discovery.zookeeper import registered
+from seatunnel_core.server.logs.log_files import LogFiles
 from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store

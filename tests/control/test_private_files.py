@@ -17,8 +17,8 @@ from seatunnel_core.control.private_files import (
 )
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import UsageError
-from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.host.job_logs import JobLogs
+from seatunnel_core.server.logs.log_files import LogFiles
 from seatunnel_core.server.transport.http_config import http_config
 from seatunnel_core.server.transport.page_login import PASSWORD_FILE, with_page
 from seatunnel_storage_api.links import ForeignFileError

@@ -6,7 +6,6 @@ from typing import Any
 
 from seatunnel_core.control.signing import Authenticator
 from seatunnel_core.reporting.rest_text import project_version
-from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.machine import Machine
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
@@ -14,6 +13,7 @@ from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.aside.asides import Asides
 from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.logs.cluster_logs import ClusterLogs
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.state.cluster_state import ClusterState

@@ -7,13 +7,13 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
-from seatunnel_core.server.agent.log_reading import piece_wanted
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Line
 from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
 from seatunnel_core.server.agent.worker import QUERY
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.logs.cluster_logs import NAMES, PIECE
+from seatunnel_core.server.logs.log_reading import piece_wanted
 from seatunnel_core.server.node_details import OWN
 from seatunnel_core.server.node_details import TARGET as NODE
 from seatunnel_core.server.rest import nodes, submitting

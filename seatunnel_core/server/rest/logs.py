@@ -15,8 +15,8 @@ from attrs import frozen
 
 from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.log_reading import PIECE_BYTES, Piece, is_log_name, is_of_job, require_log_name
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.logs.log_reading import PIECE_BYTES, Piece, is_log_name, is_of_job, require_log_name
 from seatunnel_core.server.rest.route import Parameter, Request, Routes
 from seatunnel_core.server.rest.shapes import TEXT, block, items
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from seatunnel_core.server.agent.log_files import LogFiles
+from seatunnel_core.server.logs.log_files import LogFiles
 
 
 def write(path: Path, *, at: float, size: int = 1) -> None:

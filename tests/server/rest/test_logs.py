@@ -15,7 +15,7 @@ from seatunnel_core.control.node_client import Answer
 from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.log_reading import PIECE_BYTES
+from seatunnel_core.server.logs.log_reading import PIECE_BYTES
 from seatunnel_core.server.rest import internal, logs
 from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.rest.application import application

@@ -11,9 +11,9 @@ from seatunnel_core.errors import StoredValueError
 from seatunnel_core.job.binding import Binding
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.report_record import report_from, report_record
-from seatunnel_core.server.agent.log_reading import LogFile
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
+from seatunnel_core.server.logs.log_reading import LogFile
 from seatunnel_core.server.member_report import HostReport, MemberReport
 from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState, PastAttempt, Requirements
 from seatunnel_core.stored_fields import Stored
@@ -113,6 +113,11 @@ def test_a_record_keeps_the_requirements_of_its_job() -> None:
     read = JobRecord.from_bytes(evolve(RECORD, requirements=asked).to_bytes())
     assert read.requirements == asked
     assert JobRecord.from_bytes(RECORD.to_bytes()).requirements is None
+
+
+def test_a_record_keeps_the_submission_of_its_job() -> None:
+    assert JobRecord.from_bytes(evolve(RECORD, submission="s1").to_bytes()).submission == "s1"
+    assert JobRecord.from_bytes(RECORD.to_bytes()).submission == ""
 
 
 ADDED = {

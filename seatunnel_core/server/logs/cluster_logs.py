@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 from seatunnel_core import stored
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.server.agent.log_reading import LogFile, Piece, log_files, read_piece
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.logs.log_reading import LogFile, Piece, log_files, read_piece
 
 NAMES = "/internal/v1/log-names"
 PIECE = "/internal/v1/log-piece"
