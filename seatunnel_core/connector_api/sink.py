@@ -166,6 +166,15 @@ class Sink(ABC):
         self.disabled_capabilities |= frozenset(capabilities)
 
     @property
+    def writes_directly(self) -> bool:
+        """Return True if tasks write to the target itself, which may then contain rows that no checkpoint covers.
+
+        Two attempts of a unit then never overlap (protocol rule R15), and the units of an ordered source run one after
+        another (R13).
+        """
+        return self.guarantee is not Guarantee.EXACTLY_ONCE
+
+    @property
     def target_folder(self) -> str | None:
         """Return the folder that contains the staging area ``.seatunnel/``, or ``None``.
 
@@ -310,6 +319,10 @@ class FrameSink(Sink):
     Tasks stage the rows as for any sink. To publish them, the driver starts a Spark job that reads the staged rows and
     writes them.
     """
+
+    @property
+    def writes_directly(self) -> bool:
+        return False
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:

@@ -8,7 +8,7 @@ from seatunnel_core.config.document import Position
 from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
-from seatunnel_core.connector_api.sink import FrameSink, Guarantee, Sink
+from seatunnel_core.connector_api.sink import FrameSink, Sink
 from seatunnel_core.connector_api.source import FrameSource, Source
 from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.job.binding import Binding
@@ -117,10 +117,7 @@ class PlannedPipeline:
     @property
     def writes_directly(self) -> bool:
         """True if tasks write directly to a target, which may then contain rows that no checkpoint covers."""
-        return any(
-            each.sink.guarantee is not Guarantee.EXACTLY_ONCE and not isinstance(each.sink, FrameSink)
-            for each in self.sinks
-        )
+        return any(each.sink.writes_directly for each in self.sinks)
 
     @property
     def has_frame_transforms(self) -> bool:

@@ -17,6 +17,7 @@ from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connector_api.capabilities import can_roll_back
+from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.planning.operator_chains import possible_groups
 from seatunnel_core.planning.plan import (
@@ -90,6 +91,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
                 ordinal=source.ordinal,
                 bounded=source.source.bounded,
                 ordered=is_ordered(pipeline, source),
+                serial=_is_serial(pipeline, source),
                 sinks=tuple(sink.name for sink in pipeline.sinks if source.name in feeds[sink.name]),
                 parallelism=source.parallelism,
                 units_per_slot=_units_per_slot(pipeline, source),
@@ -107,8 +109,17 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
     """Return True if the source or one of its sinks requires units in split order."""
-    asked = any(sink.sink.needs_order and source.name in pipeline.roots(*sink.inputs) for sink in pipeline.sinks)
-    return source.source.ordered or asked
+    return source.source.ordered or any(sink.needs_order for sink in _fed_by(pipeline, source))
+
+
+def _is_serial(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
+    """Return True if units are written to a target when they run, and must be written in split order."""
+    ordered = source.source.ordered
+    return any(sink.writes_directly and (ordered or sink.needs_order) for sink in _fed_by(pipeline, source))
+
+
+def _fed_by(pipeline: PlannedPipeline, source: PlannedSource) -> tuple[Sink, ...]:
+    return tuple(node.sink for node in pipeline.sinks if source.name in pipeline.roots(*node.inputs))
 
 
 UNITS_PER_SLOT = 8

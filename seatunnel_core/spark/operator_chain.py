@@ -10,7 +10,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connector_api.sink import FrameSink, Guarantee, Sink
+from seatunnel_core.connector_api.sink import Guarantee, Sink
 from seatunnel_core.connector_api.source import FrameSource, Source
 from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import ConnectorError, SinkError, TransformError, each_of
@@ -126,11 +126,7 @@ class OperatorChain:
 
     @cached_property
     def _at_once(self) -> tuple[Target, ...]:
-        return tuple(
-            target
-            for target in self.targets
-            if target.sink.guarantee is not Guarantee.EXACTLY_ONCE and not isinstance(target.sink, FrameSink)
-        )
+        return tuple(target for target in self.targets if target.sink.writes_directly)
 
     @property
     def readers(self) -> tuple[Reader, ...]:

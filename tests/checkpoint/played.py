@@ -28,6 +28,9 @@ ORDERED = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), parallelism=2, ordered=True),),
     sinks=(SinkSpec(name="out", ordinal=0),),
 )
+SERIAL = Topology(sources=tuple(evolve(each, serial=True) for each in ORDERED.sources), sinks=ORDERED.sinks)
+"""Ordered, with a sink that writes directly."""
+
 ENDLESS = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), bounded=False, parallelism=2),),
     sinks=(SinkSpec(name="out", ordinal=0),),

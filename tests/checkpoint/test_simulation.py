@@ -10,6 +10,7 @@ from tests.checkpoint.simulation.fact_mutations import FACT_MUTATIONS
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.mutation import Mutation
 from tests.checkpoint.simulation.mutations import MUTATIONS, newest_checkpoints_are_lost
+from tests.checkpoint.simulation.order_mutations import ORDER_MUTATIONS
 from tests.checkpoint.simulation.scenario import draw
 from tests.checkpoint.simulation.shrink import shrink
 from tests.checkpoint.simulation.world import World, play
@@ -45,7 +46,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 
 @pytest.mark.mutants
-@pytest.mark.parametrize("mutation", [*MUTATIONS, *FACT_MUTATIONS], ids=str)
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *ORDER_MUTATIONS, *FACT_MUTATIONS], ids=str)
 def test_a_broken_rule_is_found(mutation: Mutation, record_property: Callable[[str, object], None]) -> None:
     """Whatever rule is broken on purpose, a few hundred seeds are enough, and it is an invariant that finds it: a
     pipeline that refuses an event of its own does not count, because it need not come to that."""

@@ -15,6 +15,7 @@ from seatunnel_core.planning import settings
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.planning.settings import checkpoint_policy, restart_policy, spark_settings, topology_of
+from tests.planning import plugins_for_plans
 from tests.planning.plugins_for_plans import Plugins
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
@@ -102,6 +103,54 @@ def test_sources_know_the_sinks_that_their_rows_reach() -> None:
     described: dict[str, Any] = {spec.name: (spec.sinks, spec.parallelism) for spec in topology.sources}
     assert described == {"a": (("both",), 3), "b": (("one", "both"), 1)}
     assert {spec.rows_per_second for spec in topology.sources} == {9}
+
+
+def test_units_run_one_after_another_only_if_a_sink_writes_them_directly_and_their_order_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A staging sink that needs the order gets it when the units are published (R13)."""
+    nodes = """
+    source {
+      LocalFile { path = /a, file_format_type = csv, plugin_output = a }
+      Stream { plugin_output = b }
+      Stream { plugin_output = c }
+    }
+    sink {
+      Console { plugin_input = [a, b] }
+      LocalFile { path = /all, plugin_input = [a, b, c] }
+    }
+    """
+
+    def topology() -> list[tuple[str, bool, bool]]:
+        (pipeline,) = planned("job.mode = STREAMING", nodes).pipelines
+        return [(spec.name, spec.ordered, spec.serial) for spec in topology_of(pipeline).sources]
+
+    assert topology() == [("a", False, False), ("b", False, False), ("c", False, False)]
+    monkeypatch.setattr(plugins_for_plans.Stream, "ordered", True)
+    assert topology() == [("a", False, False), ("b", True, True), ("c", True, False)]
+
+
+def test_a_sink_that_needs_the_order_makes_sources_serial_only_if_it_writes_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = """
+    source { LocalFile { path = /a, file_format_type = csv, plugin_output = a } }
+    sink {
+      Console { plugin_input = a }
+      LocalFile { path = /out, plugin_input = a }
+    }
+    """
+
+    def serial() -> tuple[bool, bool]:
+        (pipeline,) = planned("", nodes).pipelines
+        (spec,) = topology_of(pipeline).sources
+        return spec.ordered, spec.serial
+
+    monkeypatch.setattr(plugins_for_plans.FileSink, "needs_order", True)
+    monkeypatch.setattr(plugins_for_plans.Console, "needs_order", False)
+    assert serial() == (True, False)
+    monkeypatch.setattr(plugins_for_plans.Console, "needs_order", True)
+    assert serial() == (True, True)
 
 
 def test_master_of_the_command_line_wins() -> None:

@@ -22,6 +22,9 @@ class SourceSpec:
     ordered: bool = False
     """True if committables are forwarded in the order of the splits (R13)."""
 
+    serial: bool = False
+    """True if units also run one after another, because a sink of an ordered source writes directly (R13)."""
+
     sinks: tuple[str, ...]
     """Names of the sinks that receive the rows; at least one."""
 
@@ -55,7 +58,8 @@ class Topology:
     """Vertices of one pipeline and their connections: each source has a task, which sends to the source's sinks.
 
     Raises:
-        UsageError: A name is not unique, a source refers to an unknown sink, a sink has no source, or no source exists.
+        UsageError: A name is not unique, a source refers to an unknown sink, a sink has no source, no source exists, or
+            a serial source is not ordered.
     """
 
     sources: tuple[SourceSpec, ...] = field()
@@ -75,6 +79,8 @@ class Topology:
                 raise UsageError(
                     f"source {source.name!r} is not connected to a sink; every source needs at least one sink"
                 )
+            if source.serial and not source.ordered:
+                raise UsageError(f"source {source.name!r} is serial but not ordered")
         if fed != set(sink_names):
             raise UsageError(f"the sources feed {sorted(fed)}, but the pipeline's sinks are {sorted(sink_names)}")
 

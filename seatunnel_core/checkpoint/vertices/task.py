@@ -175,18 +175,19 @@ class TaskVertex:
     # Units run.
 
     def _admit(self) -> None:
-        """Submit queued units to Spark, oldest first.
+        """Submit queued units to Spark, oldest first."""
+        while self._begun and not self._stopped and self._queue and self._may_run(self._queue[0]):
+            self._run(self._flights[heapq.heappop(self._queue)])
+
+    def _may_run(self, number: int) -> bool:
+        """Return True if the oldest queued unit may run now.
 
         For an ordered source, the oldest unit in flight does not need a free slot, because all other units wait for it
-        (R3).
+        (R3). If the source is serial, no other unit runs, even while the oldest one waits for its retry (R13).
         """
-        while self._begun and not self._stopped and self._queue:
-            number = self._queue[0]
-            first_of_all = self.spec.ordered and number == next(iter(self._flights))
-            if self.units_running >= self._slots and not first_of_all:
-                return
-            heapq.heappop(self._queue)
-            self._run(self._flights[number])
+        if self.spec.ordered and number == next(iter(self._flights)):
+            return True
+        return not self.spec.serial and self.units_running < self._slots
 
     def _run(self, flight: UnitInFlight) -> None:
         flight.attempts += 1
@@ -369,9 +370,10 @@ class TaskVertex:
         self.rows_skipped = state.rows_skipped
         self._facts = state.facts
         for held in state.units:
-            finished = None if held.committables is None else dict(held.committables)
-            flight = UnitInFlight(held.unit, restored=finished is None, finished=finished, facts=held.facts)
+            flight = UnitInFlight(held.unit, restored=True)
+            if held.committables is not None and not self.spec.serial:  # a serial source writes it again, in order
+                flight = UnitInFlight(held.unit, finished=dict(held.committables), facts=held.facts)
             self._flights[held.unit.number] = flight
             self._lent += len(held.unit.splits)
-            if finished is None:
+            if flight.finished is None:
                 heapq.heappush(self._queue, held.unit.number)

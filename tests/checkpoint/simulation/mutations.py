@@ -164,14 +164,6 @@ def _remember_too_early(original: Any) -> Any:
     return look
 
 
-def _hand_on_as_it_comes(_original: Any) -> Any:
-    def hand_on(self: Any) -> None:
-        for flight in [flight for flight in self._flights.values() if flight.finished is not None]:
-            self._hand_on(flight)
-
-    return hand_on
-
-
 def _wait_for_units(original: Any) -> Any:
     def pass_barrier(self: Any, barrier: Any) -> None:
         if not self.units_running:
@@ -359,7 +351,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", forget_what_was_seen)),
     Mutation("R12", "remember what is found before it is part of the state", replace(
         Polling, "poll", _remember_too_early)),
-    Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
     Mutation("R14", "believe every result", replace(
         TaskVertex, "_claimed", lambda _original: lambda self, attempt: self._flights.get(attempt.unit))),
     Mutation("R14", "believe results of an older epoch", replace(

@@ -66,7 +66,7 @@ def draw(seed: int) -> Scenario:
     sinks = tuple(
         SinkSpec(name=f"sink{ordinal}", ordinal=ordinal, retracts=True) for ordinal in range(rng.randint(1, 3))
     )
-    sources = _some_endless(seed, _sources(rng, [sink.name for sink in sinks]))
+    sources = _some_serial(seed, _some_endless(seed, _sources(rng, [sink.name for sink in sinks])))
     fed = {name for source in sources for name in source.sinks}
     endless = not all(source.bounded for source in sources)
     return Scenario(
@@ -121,6 +121,12 @@ def _some_endless(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpe
     """In every fifth seed, sources that never end: a person drains the pipeline when all is published."""
     rng = random.Random(seed * 19 + 7)
     return tuple(evolve(source, bounded=seed % 5 != 4 or rng.random() < 0.3) for source in sources)
+
+
+def _some_serial(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpec, ...]:
+    """Of the ordered sources, some of which a sink writes directly."""
+    rng = random.Random(seed * 29 + 11)
+    return tuple(evolve(source, serial=rng.random() < 0.4 and source.ordered) for source in sources)
 
 
 def _reporting(seed: int, sources: tuple[SourceSpec, ...]) -> frozenset[str]:

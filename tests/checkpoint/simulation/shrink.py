@@ -62,7 +62,7 @@ def _plainer(source: SourceSpec) -> Iterator[SourceSpec]:
     if not source.bounded:
         yield evolve(source, bounded=True)
     if source.ordered:
-        yield evolve(source, ordered=False)
+        yield evolve(source, ordered=False, serial=False)
     if source.parallelism > 1:
         yield evolve(source, parallelism=1)
 

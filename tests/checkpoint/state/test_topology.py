@@ -1,6 +1,7 @@
 """The shape of a pipeline, and what is refused."""
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest, choose_base
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
@@ -25,6 +26,7 @@ def sink(name: str) -> SinkSpec:
         ((source("a"),), (sink("x"),), "source 'a' is not connected to a sink"),
         ((source("a", "y"),), (sink("x"),), r"feed \['y'\], but the pipeline's sinks are \['x'\]"),
         ((source("a", "x"),), (sink("x"), sink("y")), r"sinks are \['x', 'y'\]"),
+        ((evolve(source("a", "x"), serial=True),), (sink("x"),), "source 'a' is serial but not ordered"),
     ],
 )
 def test_what_cannot_work_is_named(sources: tuple[SourceSpec, ...], sinks: tuple[SinkSpec, ...], said: str) -> None:

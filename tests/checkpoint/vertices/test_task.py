@@ -5,7 +5,7 @@ from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.failure import Failure, FailureKind
-from tests.checkpoint.played import LASTING, ORDERED, SPLIT_PER_UNIT, Played, one_source, states
+from tests.checkpoint.played import LASTING, ORDERED, SERIAL, SPLIT_PER_UNIT, Played, held, one_source, states
 
 
 class TestUnits:
@@ -97,6 +97,41 @@ class TestUnits:
         played.at(500).fire("retry:in:1")
         assert played.running == [1]
         assert played.protocol.progress().units_running == 3
+
+    def test_units_of_an_ordered_source_run_one_after_another_if_a_sink_writes_directly(self) -> None:
+        """R13: what they write is in the target before their results are handed on."""
+        played = Played(SERIAL)
+        played.run(4)
+        assert played.running == [1]
+        played.finish(1)
+        assert played.running == [2]
+        assert played.protocol.progress().units_running == 1
+
+    def test_no_newer_unit_writes_directly_while_the_oldest_waits_for_its_retry(self) -> None:
+        """Its second attempt would put older rows in the place of newer ones."""
+        played = Played(SERIAL)
+        played.run(4)
+        played.fail(1)
+        assert played.running == []
+        played.at(500).fire("retry:in:1")
+        assert played.running == [1]
+        played.finish(1, attempt=2)
+        assert played.running == [2]
+
+    def test_what_was_held_back_for_order_is_written_again_if_a_sink_writes_directly(self) -> None:
+        """In states of earlier versions, and of sinks that staged: it is in the target before what is older."""
+        before = Played(ORDERED)
+        before.run(4)
+        before.finish(2)
+        stored = before.checkpoint()
+        played = Played(SERIAL, epoch=2)
+        played.run(4, stored=stored)
+        finished = [each.unit.number for each in states(stored).tasks["in"].units if each.committables is not None]
+        assert finished == [2]
+        assert (played.running, held(played.checkpoint())) == ([1], [1, 2, 3, 4])
+        for unit in (1, 2, 3):
+            played.finish(unit)
+            assert played.running == [unit + 1]
 
     def test_a_unit_without_order_waits_for_a_slot_like_any_other(self) -> None:
         played = Played()

@@ -21,6 +21,7 @@ from tests.checkpoint.simulation.invariants.rows import (
     ResultsAreClaims,
     StoredBeforeCommitted,
     SweepsKeepWhatIsNamed,
+    UnitsTakeTurns,
 )
 from tests.checkpoint.simulation.invariants.starts import (
     FinishedStaysFinished,
@@ -58,6 +59,7 @@ def all_invariants(world: "World") -> tuple[Invariant, ...]:
             SweepsKeepWhatIsNamed,
             FrozenEnumerations,
             OrderIsKept,
+            UnitsTakeTurns,
             ResultsAreClaims,
             GoingBack,
             FailuresStayApart,

@@ -10,6 +10,7 @@ from seatunnel_core.checkpoint.decisions.base import Rewind
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointType, PipelineState
 from tests.checkpoint.simulation.invariants.invariant import Invariant, live_by_hand, named, stores, understood
 
@@ -217,6 +218,40 @@ class OrderIsKept(Invariant):
             last = self._last.get((sink, source), -1)
             self.require(index > last, f"split {index} of {source!r} reaches {sink!r} after split {last}")
             self._last[sink, source] = index
+
+
+class UnitsTakeTurns(Invariant):
+    """R13, where a sink writes directly: a unit of an ordered source begins when each older one has a result that was
+    accepted, so that what older units write never lands on what newer ones wrote."""
+
+    rule = "R13"
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(world)
+        self._turn: dict[tuple[int, str], AttemptId] = {}
+        """By epoch and source: the attempt that began last."""
+
+        self._over: dict[tuple[int, str], bool | None] = {}
+        """Whether it succeeded; ``None`` while its result is awaited."""
+
+    def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        epoch = engine.epoch or 0
+        if isinstance(event, events.UnitFinished | events.UnitFailed):
+            turn = epoch, event.task
+            if self._turn.get(turn) == event.attempt and self._over[turn] is None:
+                self._over[turn] = isinstance(event, events.UnitFinished)
+        for command in result:
+            if isinstance(command, commands.RunUnit) and engine.protocol._tasks[command.task].spec.serial:
+                self._begins((epoch, command.task), command.attempt.id)
+
+    def _begins(self, turn: tuple[int, str], attempt: AttemptId) -> None:
+        last = self._turn.get(turn)
+        if last is not None:
+            over = self._over[turn]
+            self.require(over is not None, f"{attempt} of {turn[1]!r} begins while {last} runs")
+            right = attempt.unit > last.unit if over else attempt.unit == last.unit
+            self.require(right, f"{attempt} of {turn[1]!r} begins after {last} {'succeeded' if over else 'failed'}")
+        self._turn[turn], self._over[turn] = attempt, None
 
 
 class ResultsAreClaims(Invariant):

@@ -247,8 +247,8 @@ class BatchesKeepApart(JobInvariant):
 
 
 class BegunRunsAlone(JobInvariant):
-    """R15: where rows are written at once, a unit never runs beside itself in one process, and who is told how often
-    one began again is told the truth."""
+    """R15: where rows are written at once, a unit never runs beside itself in one process, nor beside another one of an
+    ordered source (R13), and who is told how often one began again is told the truth."""
 
     rule = "R15 begun"
 
@@ -263,6 +263,8 @@ class BegunRunsAlone(JobInvariant):
             return
         unit = _unit(process, work, chain)
         self.require(unit not in self._running, f"{unit} runs, and begins again beside itself")
+        beside = {other for other in self._running if chain.source.ordered and other[:3] == unit[:3]}
+        self.require(not beside, f"{unit} begins while older ones of its ordered source write: {beside}")
         self._running.add(unit)
         self._begun[unit] += 1
         self.world.counts["units at once"] += 1

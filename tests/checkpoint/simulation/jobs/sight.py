@@ -247,11 +247,12 @@ class Sight:
 
     def _read(self, states: VertexStates) -> frozenset[Row]:
         """What is read, and not read again by a unit that has to run again."""
+        serial = {spec.name for spec in self.scenario.topology.sources if spec.serial}
         return frozenset(
             self.row_of(name, split)
             for name, source in states.sources.items()
             for split in self.storage.attachments.get(source.attachment or "", ())
-            if split.index < source.cursor and split.index not in _runs_again(states, name)
+            if split.index < source.cursor and split.index not in _runs_again(states, name, serial)
         )
 
     # -- what happens to the storage and the target
@@ -352,9 +353,10 @@ class Sight:
             raise self.job.broken_by(error) from None
 
 
-def _runs_again(states: VertexStates, source: str) -> set[int]:
-    units = states.tasks[source].units
-    return {split.index for held in units if held.committables is None for split in held.unit.splits}
+def _runs_again(states: VertexStates, source: str, serial: set[str]) -> set[int]:
+    """What is held back runs again too, if the source is serial now (R13)."""
+    again = (held for held in states.tasks[source].units if held.committables is None or source in serial)
+    return {split.index for held in again for split in held.unit.splits}
 
 
 class WatchedProtocol(PipelineProtocol):
