@@ -37,8 +37,13 @@ class Claim:
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
-def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
-    """Claim an unused job ID; raise ``UsageError`` if a job or checkpoints with this ID exist."""
+def claim_new(
+    storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob], *, submission: str = ""
+) -> Claim:
+    """Claim an unused job ID; raise ``UsageError`` if a job or checkpoints with this ID exist.
+
+    ``submission`` is the ID of the submission to a cluster, by which later attempts recognize the job as their own.
+    """
     job = plan(None)
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
     if left and storage.get_manifest(job_id) is None:
@@ -47,24 +52,31 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
             "deleted, copied here or moved to this id, or this operation was interrupted. Choose another id with "
             "--set-job-id, or repeat the interrupted operation"
         )
-    return put_first(storage, job_id, job)
+    return put_first(storage, job_id, job, submission=submission)
 
 
-def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
+def put_first(
+    storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = (), *, submission: str = ""
+) -> Claim:
     """Write a job's first manifest, with epochs above those of a deleted job; raise UsageError if the job exists."""
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
-    job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
-    exists = UsageError(
-        f"the job {job_id} exists already: resume it with `-r {job_id}`, or choose another id with --set-job-id"
-    )
-    if storage.get_manifest(job_id) is not None:
-        raise exists
+    manifest = job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION)
+    job = evolve(job, manifest=evolve(manifest, submission=submission))
     try:
+        if storage.get_manifest(job_id) is not None:
+            raise ManifestConflictError(f"a manifest of the job {job_id} exists")
         storage.put_manifest(job_id, version, job.manifest.to_bytes())
     except ManifestConflictError as error:
-        raise exists from error
+        raise exists_already(job_id) from error
     return Claim(version=version, job=job, notes=notes)
+
+
+def exists_already(job_id: str) -> UsageError:
+    """Return the error that rejects a new job because its ID is in use."""
+    return UsageError(
+        f"the job {job_id} exists already: resume it with `-r {job_id}`, or choose another id with --set-job-id"
+    )
 
 
 def claim_again(

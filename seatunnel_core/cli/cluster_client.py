@@ -24,7 +24,7 @@ from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterC
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.cluster_jobs import format_of, warnings_of_job
-from seatunnel_core.control.node_client import NoLeaderError
+from seatunnel_core.control.node_client import JobStoppingError, NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.planning.variable_uses import Use, refuse_secrets, uses
@@ -184,12 +184,12 @@ def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: boo
 
 
 def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
-    """Submit the job, and retry while the cluster elects a leader."""
+    """Submit the job, and retry while the cluster elects a leader or the job is being stopped."""
     until = time.monotonic() + LEADERLESS_S
     while True:
         try:
             return client.ask("POST", "/internal/v1/submit", request)
-        except NoLeaderError:
+        except (NoLeaderError, JobStoppingError):
             if time.monotonic() > until:
                 raise
             time.sleep(POLL_S)

@@ -4,12 +4,12 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.control.sockets import control_folder, sockets
+from seatunnel_core.control.sockets import control_folder, socket_of, sockets
 from seatunnel_core.errors import StoredValueError, UsageError
 
 _CONNECT_S = 5
@@ -24,18 +24,32 @@ def running(environment: Mapping[str, str] = os.environ, job_id: str | None = No
 
     Processes that do not respond are omitted; sockets of dead processes are removed.
     """
-    found = _listening(control_folder(environment), job_id).values()
+    found = _listening(sockets(control_folder(environment), job_id)).values()
     return tuple(sorted(found, key=lambda status: stored.seconds(status, "started_at")))
 
 
-def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
+def ask(
+    job_id: str,
+    request: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+    *,
+    pids: Collection[int] | None = None,
+) -> Any:
     """Send a request to the process that claimed the job last, and return its response.
+
+    A node passes the ``pids`` of its worker processes, because others may run a job with the same ID.
 
     Raises:
         UsageError: No process of this user on this machine runs the job, it ended before it responded, or it rejected
             the request; the message states the reason.
     """
-    found = _listening(control_folder(environment), job_id)
+    folder = control_folder(environment)
+    paths: Iterable[Path] = sockets(folder, job_id)
+    if pids is not None:
+        paths = {socket_of(folder, job_id, pid) for pid in pids}.intersection(paths)
+    found = _listening(paths)
+    if not found and pids is not None:
+        raise UsageError(f"the job {job_id} is not running in a worker process of this node")
     if not found:
         raise UsageError(
             f"the job {job_id} is not running as your user on this machine. `seatunnel -l` lists running jobs, and "
@@ -49,8 +63,8 @@ def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] 
     return stored.member(answer, "answer")
 
 
-def _listening(folder: Path, job_id: str | None) -> dict[Path, Status]:
-    asked = {path: _ask(path, {"do": "status"}, _CONNECT_S) for path in sockets(folder, job_id)}
+def _listening(paths: Iterable[Path]) -> dict[Path, Status]:
+    asked = {path: _ask(path, {"do": "status"}, _CONNECT_S) for path in paths}
     return {path: stored.below(answer, "answer") for path, answer in asked.items() if answer and "answer" in answer}
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 from attrs import asdict, evolve, field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.control.node_client import NodeClient
+from seatunnel_core.control.node_client import JobStoppingError, NodeClient
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 Value = TypeVar("Value")
@@ -258,6 +258,8 @@ class ClusterJobs:
             is_active = bool(found.state) and not found.has_ended
             try:
                 self._submit(submission, restore=found.has_ended)  # the cluster compares it with an active job
+            except JobStoppingError:
+                continue  # wait again: its stop was requested in the meantime
             except UsageError as error:
                 if refused is not None:
                     raise
@@ -304,6 +306,8 @@ class ClusterJobs:
         while True:
             try:
                 return ask()
+            except JobStoppingError:
+                raise  # it may take longer than the cluster may be silent
             except PlatformError:
                 if time.monotonic() > until:
                     raise

@@ -33,6 +33,14 @@ class NoLeaderError(PlatformError):
     """The nodes respond, but the cluster has no leader."""
 
 
+class JobStoppingError(PlatformError):
+    """A job that is being stopped was submitted again: it can be restored once it has ended."""
+
+
+STOPPING = "stopping"
+"""Code of the response for which ``JobStoppingError`` is raised."""
+
+
 @frozen
 class Answer:
     """Response of a node."""
@@ -55,6 +63,13 @@ class Answer:
         except StoredValueError:
             return f"the response is HTTP {self.status}: {self.body[:200]!a}"
 
+    def code(self) -> str:
+        """Return the code of an error response; empty if it has none."""
+        try:
+            return stored.text(stored.parse(self.body), "code")
+        except StoredValueError:
+            return ""
+
 
 class NodeClient(ABC):
     """Client that connects to the nodes of a cluster in parallel, so that dead nodes cause no delay."""
@@ -74,6 +89,7 @@ class NodeClient(ABC):
         Raises:
             UsageError: The request is rejected; the message states why.
             NoLeaderError: The nodes respond, but the cluster has no leader.
+            JobStoppingError: The submitted job is being stopped.
             PlatformError: No node responds, or a server that is not a node responds.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
@@ -160,8 +176,11 @@ def accepted(answer: Answer, called: str) -> Any:
     Raises:
         UsageError: The request was rejected; the message states why.
         NoLeaderError: The cluster has no leader.
+        JobStoppingError: The submitted job is being stopped.
         PlatformError: The response was not sent by a node.
     """
+    if answer.status == 503 and answer.code() == STOPPING:
+        raise JobStoppingError(answer.message())
     if answer.status == 503:
         raise NoLeaderError(f"{called} has no leader now: {answer.message()}")
     if answer.status >= 400:

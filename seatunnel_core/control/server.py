@@ -113,6 +113,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     """Return the response to a request: ``{"answer": …}``, or ``{"error": MESSAGE}`` if it is invalid or fails."""
+    verb = ""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")
@@ -126,5 +127,5 @@ def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     except TimeoutError:
         return {"error": "the request is taking longer than the wait limit, and may still complete"}
     except Exception as error:
-        logger.exception("internal error: the request %s failed", ascii(line[:200]))
+        logger.exception("internal error: the request %s failed", ascii(verb)[:60])  # the rest may contain secrets
         return {"error": f"a bug in the job's process; see its log: {type(error).__name__}: {error}"}

@@ -84,6 +84,9 @@ class Manifest:
     state_name: str = ""
     """Name of the state that stores the cursors at the end of the windows; empty if there are no windows."""
 
+    submission: str | None = None
+    """ID of the submission to a cluster that created the job; empty if there was none, ``None`` if this is unknown."""
+
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 
     @_by_pipeline.default
@@ -194,6 +197,10 @@ class Manifest:
         """Return the ``tracks`` of all bindings, by sink."""
         return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
+    def is_of(self, submission: str) -> bool:
+        """Return True if this submission to a cluster may have created the job, also if one of the two is unknown."""
+        return not submission or self.submission in (None, submission)
+
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
         """Return the savepoint with this name; raise ``UsageError`` that lists the existing names if there is none."""
         for each in self.savepoints:
@@ -230,6 +237,8 @@ class Manifest:
         if self.windows:
             content["windows"] = {name: each.record() for name, each in self.windows.items()}
             content["state_name"] = self.state_name
+        if self.submission is not None:
+            content["submission"] = self.submission
         return stored.written(content)
 
     @classmethod
@@ -257,6 +266,7 @@ class Manifest:
                 settled_below=stored.number(content, "settled_below") if "settled_below" in content else 0,
                 windows=_windows(content),
                 state_name=stored.text(content, "state_name") if "state_name" in content else "",
+                submission=stored.text(content, "submission") if "submission" in content else None,
             )
         except StoredValueError as error:
             raise JobError(f"the stored manifest of the job is invalid: {error}") from error

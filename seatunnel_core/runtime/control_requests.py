@@ -37,8 +37,10 @@ class Shown(Protocol):
     def kill(self) -> None:
         """Stop the job immediately."""
 
-    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
-        """Take a savepoint and return it once it is complete."""
+    def savepoint(
+        self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None
+    ) -> JobSavepoint:
+        """Take a savepoint and return it once it is complete; raise ``TimeoutError`` after ``timeout`` seconds."""
 
 
 class Controlled(Shown, Protocol):
@@ -121,9 +123,13 @@ def _plan(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Take a savepoint with ``name`` (or null), ``stop`` and ``drain``; return it once it is complete."""
+    """Take a savepoint with ``name`` (or null), ``stop`` and ``drain``; return it once it is complete.
+
+    ``timeout_s`` limits the wait, which is unlimited by default.
+    """
     name = None if stored.member(request, "name") is None else stored.text(request, "name")
-    taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
+    stop, drain = stored.flag(request, "stop"), stored.flag(request, "drain")
+    taken = run.savepoint(name, stop=stop, drain=drain, timeout=_timeout_s(request))
     return {"name": taken.name, **taken.record()}
 
 
@@ -133,8 +139,12 @@ def _reread(run: Controlled, request: Mapping[str, Any]) -> Any:
     ``timeout_s`` limits the wait, which is unlimited by default.
     """
     table = stored.text(request, "table")
-    run.reread_table(table, stored.seconds(request, "timeout_s") if "timeout_s" in request else None)
+    run.reread_table(table, _timeout_s(request))
     return {"table": table}
+
+
+def _timeout_s(request: Mapping[str, Any]) -> float | None:
+    return stored.seconds(request, "timeout_s") if "timeout_s" in request else None
 
 
 def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:

@@ -64,12 +64,14 @@ class JobRun:
         log_file: Path | None = None,
         on_begun: Callable[[], None] | None = None,
         backend: SparkBackend | None = None,
+        submission: str = "",
     ) -> None:
         """Create the run; ``start`` begins it.
 
         ``on_begun`` is called from the runtime's thread when the first restore point is durable, so that the job can be
         resumed by its ID. ``backend`` is an open backend that several jobs may share: it stays open, and the job's
-        ``spark.*`` options have no effect. The default ``log_file`` is named after the job ID.
+        ``spark.*`` options have no effect. The default ``log_file`` is named after the job ID. ``submission`` is the ID
+        of the submission to a cluster that a new job stores in its manifest.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -84,6 +86,7 @@ class JobRun:
         self._log_file = log_file or log_folder(os.environ) / f"{job_id}.log"
         self._on_begun = on_begun
         self._backend = backend
+        self._submission = submission
         self._report: JobReport | None = None
         self._done = threading.Event()
         self._storage: CheckpointStorage | None = None
@@ -153,7 +156,7 @@ class JobRun:
             return claim_again(self._storage, self.job_id, planned, self._restore)
         if self._begin_with is not None:
             return claim_with_savepoint(self._storage, self.job_id, planned, self._begin_with)
-        return claim_new(self._storage, self.job_id, planned)
+        return claim_new(self._storage, self.job_id, planned, submission=self._submission)
 
     def _plan(self, manifest: Manifest | None) -> PlannedJob:
         return plan_job(

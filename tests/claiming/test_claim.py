@@ -13,7 +13,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.reporting.report_record import report_record
-from seatunnel_storage_api.errors import StaleEpochError
+from seatunnel_storage_api.errors import ManifestConflictError, StaleEpochError
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import checkpoint
@@ -49,6 +49,22 @@ def test_id_that_exists_is_refused(storage: CheckpointStorage) -> None:
     claim_new(storage, "j", plan)
     with pytest.raises(UsageError, match=r"the job j exists already: resume it with `-r j`"):
         claim_new(storage, "j", plan)
+
+
+def test_the_first_claim_names_the_submission_and_later_ones_keep_it(storage: CheckpointStorage) -> None:
+    claim_new(storage, "cluster", plan, submission="s1")
+    claim_again(storage, "cluster", plan)
+    claim_new(storage, "command", plan)
+    found = [storage.get_manifest(job_id) for job_id in ("cluster", "command")]
+    assert [each and Manifest.from_bytes(each.body).submission for each in found] == ["s1", ""]
+
+
+def test_a_claim_that_came_second_is_a_conflict(storage: CheckpointStorage) -> None:
+    """Its job failed for good, although an earlier attempt had only been faster than the planning of this one."""
+    claim_new(storage, "j", plan)
+    with pytest.raises(UsageError) as failed:
+        claim_new(storage, "j", plan)
+    assert isinstance(failed.value.__cause__, ManifestConflictError)
 
 
 def test_the_id_of_a_deleted_job_is_used_again(storage: CheckpointStorage) -> None:

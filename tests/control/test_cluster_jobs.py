@@ -81,6 +81,16 @@ def test_a_job_that_is_being_stopped_is_waited_for_and_goes_on() -> None:
         assert len(submits(node)) == 1
 
 
+def test_a_job_whose_stop_begins_between_the_question_and_the_submit_is_waited_for_and_goes_on() -> None:
+    """However long that takes: a savepoint may take longer than the patience for nodes that do not respond."""
+    answers = [(503, {"message": "job orders-1 is being stopped", "code": "stopping"}), (200, {"jobId": "orders-1"})]
+    views = job("RUNNING"), job("DOING_SAVEPOINT"), job("DOING_SAVEPOINT"), job("SAVEPOINT_DONE")
+    with cluster(*views, submitted=lambda _: answers.pop(0)) as (jobs, node):
+        jobs.patience_s = 600.0
+        assert jobs.take(JOB) is Taken.RESTORED
+        assert [each["isStartWithSavePoint"][0] for each in submits(node)] == ["false", "true"]
+
+
 def test_a_job_that_ended_between_the_question_and_the_submit_is_asked_for_again() -> None:
     """Its submit was repeated at another node, say, after the first one had taken it and died."""
     with cluster(UNKNOWN, job("FINISHED"), submitted=lambda _: (500, {"message": "already submitted"})) as (jobs, node):

@@ -80,6 +80,13 @@ def test_what_it_refuses_and_what_breaks_is_reported(server: ControlServer, envi
         client.ask(JOB, {"do": "fly"}, environment)
 
 
+def test_a_request_that_breaks_is_not_written_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """An order to start a job contains its text, with passwords, and users may read the log."""
+    assert "a bug" in answer(b'{"job": "password = geheim", "do": "break"}', VERBS)["error"]
+    assert "the request 'break' failed" in caplog.text
+    assert "geheim" not in caplog.text
+
+
 @pytest.mark.parametrize("line", [b"", b"\n", b"[]", b"{", b"\xff", b'{"do": 1}', b'{"do": "' + b"x" * 70_000, b"7"])
 def test_whatever_the_bytes_are_it_is_an_answer(line: bytes) -> None:
     assert answer(line, VERBS).keys() == {"error"}
@@ -113,6 +120,28 @@ def test_of_two_processes_the_one_that_claimed_the_job_last_is_asked(environment
     finally:
         older.close()
         newer.close()
+
+
+def test_only_the_given_processes_are_asked(environment: dict[str, str]) -> None:
+    """A node sent a request to the job of another cluster of the same user, which had claimed its job more often."""
+    folder = control_folder(environment)
+
+    def serving(version: int) -> ControlServer:
+        answers = {"status": lambda _: status(version=version), "who": lambda _: version}
+        return ControlServer(JOB, answers, environment)
+
+    own, foreign = serving(1), serving(2)
+    try:
+        for server, pid in ((own, 1), (foreign, 2)):
+            server.start()
+            server._path = socket_of(folder, JOB, os.getpid()).rename(socket_of(folder, JOB, pid))
+        assert client.ask(JOB, {"do": "who"}, environment) == 2
+        assert client.ask(JOB, {"do": "who"}, environment, pids=(1, 3)) == 1
+        with pytest.raises(UsageError, match=f"the job {JOB} is not running in a worker process of this node"):
+            client.ask(JOB, {"do": "who"}, environment, pids=())
+    finally:
+        own.close()
+        foreign.close()
 
 
 def test_a_long_id_has_a_short_socket_and_others_do_not_answer_for_it(environment: dict[str, str]) -> None:

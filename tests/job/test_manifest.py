@@ -94,6 +94,13 @@ def test_the_end_of_a_job_is_recorded() -> None:
     assert manifest.ended is None
 
 
+@pytest.mark.parametrize("submission", [None, "", "s1"])
+def test_the_submission_of_a_job_is_recorded(submission: str | None) -> None:
+    manifest = Manifest(job_name="n", submission=submission)
+    assert Manifest.from_bytes(manifest.to_bytes()) == manifest
+    assert json.loads(manifest.to_bytes())["format"] == 1, "earlier versions can read it"
+
+
 _NAMES = st.text(alphabet="abcdé世", min_size=1, max_size=3)
 
 

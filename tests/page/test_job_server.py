@@ -55,7 +55,9 @@ class Run:
     def kill(self) -> None:
         self.asked.append("kill")
 
-    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
+    def savepoint(
+        self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None
+    ) -> JobSavepoint:
         if stop:
             raise SavepointError("no checkpoint can be taken now")
         return JobSavepoint(name="s-1", taken_at=1.0, stopped=False, pipelines={})

@@ -10,6 +10,7 @@ import pytest
 
 from seatunnel_core.connector_api.source import PollCursor
 from seatunnel_core.errors import UsageError
+from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.runtime.control_requests import answers as handlers
 from seatunnel_core.runtime.pipeline_run import PipelineRun
@@ -200,3 +201,17 @@ def test_the_wait_of_a_request_ends_with_its_limit() -> None:
     assert reread({"table": "a", "timeout_s": 65.0}) == {"table": "a"}
     reread({"table": "b"})
     assert asked == [("a", 65.0), ("b", None)]
+
+
+def test_the_wait_for_a_savepoint_ends_with_its_limit() -> None:
+    asked: list[float | None] = []
+
+    def savepoint(name: str | None, *, stop: bool, drain: bool, timeout: float | None) -> JobSavepoint:
+        asked.append(timeout)
+        return JobSavepoint(name=name or "1", taken_at=1.0, stopped=stop or drain, pipelines={})
+
+    run: Any = SimpleNamespace(savepoint=savepoint)
+    request = {"name": "x", "stop": False, "drain": False}
+    assert handlers(run)["savepoint"]({**request, "timeout_s": 65.0})["name"] == "x"
+    handlers(run)["savepoint"](request)
+    assert asked == [65.0, None]

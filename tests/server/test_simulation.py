@@ -66,7 +66,7 @@ def test_jobs_of_other_members_go_on_when_the_leader_dies(database: bool) -> Non
 
 @pytest.mark.simulation
 def test_an_agent_that_is_started_again_adopts_its_hosts() -> None:
-    with World(5, faults=CALM) as world:
+    with World(6, faults=CALM) as world:
         world.run(15)
         assert "poison" not in {asked.kind for asked in world.asked.values()}, "it would end a host"
         for machine in world.machines.values():

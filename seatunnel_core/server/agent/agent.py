@@ -19,6 +19,7 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.running_jobs import RunningJobs
+from seatunnel_core.server.agent.seen_versions import STATE_VERSION
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Welcome, Workers
 from seatunnel_core.server.errors import RequestError
@@ -42,7 +43,7 @@ class Agent(NodeAgent):
         self.users = UserRequests(self.leadership, self.dispatcher)
         self.monitoring = SharedAnswer()
         self.storage = JobStorage(config.engine)
-        self.running = RunningJobs(address, self.peers)
+        self.running = RunningJobs(address, self.peers, self.hosts.pids)
         self.writing = asyncio.Lock()
         """Lock for encoding long lists, one at a time."""
 
@@ -131,6 +132,7 @@ class Agent(NodeAgent):
             "members": list(self.leadership.members()),
             "workers": self.workers.living(),
             "queries": self.workers.queries(),
+            STATE_VERSION: list(self.leadership.newest_seen()),
             "host": None if status is None else {name: getattr(status, name) for name in shown},
         }
 

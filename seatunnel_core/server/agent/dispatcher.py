@@ -34,9 +34,9 @@ from seatunnel_core.server.scheduling.decisions import (
 )
 from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
-from seatunnel_core.server.scheduling.view import View
+from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.records import DesiredState, JobRecord, Requirements
+from seatunnel_core.server.state.records import JobRecord, Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -152,7 +152,7 @@ class Dispatcher:
     def _view_of(self, state: ClusterState, members: Members) -> View:
         jobs, now = state.snapshot().jobs, time.monotonic()
         self._read_jobs(jobs)
-        wanted = {job_id: job.wanted for job_id, job in jobs.items() if job.wanted is not DesiredState.RUN}
+        cancelled = dict.fromkeys((job_id for job_id, job in jobs.items() if job.wanted in CANCELLED), True)
         waiting = {job_id: job.attempt for job_id, job in jobs.items() if not job.host}
         placed = {job_id: (job.attempt, job.process) for job_id, job in jobs.items() if job.host}
         addresses = [*self._leadership.members(), *(job.host for job in jobs.values() if job.host)]
@@ -163,7 +163,7 @@ class Dispatcher:
             now=wall_clock(),
             requirements={job_id: requirements for job_id, (_, requirements, _) in self._read.items()},
             waits=self._config.waits,
-            stopping_s=self._ages.note("stopping", dict.fromkeys(wanted, True), now),
+            stopping_s=self._ages.note("stopping", cancelled, now),
             waiting_s=self._ages.note("waiting", waiting, now),
             placed_s=self._ages.note("placed", placed, now),
             descriptions={job_id: described for job_id, (_, _, described) in self._read.items()},

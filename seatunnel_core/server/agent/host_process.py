@@ -91,12 +91,12 @@ class HostProcess:
         """
         config = self._config
         private_folder(config.logs)
-        command = [sys.executable, "-m", "seatunnel_core.server.host", "--cluster", config.cluster]
-        command += ["--address", self._address, "--slots", str(config.slots), "--logs", str(config.logs)]
+        command = [sys.executable, "-m", "seatunnel_core.server.host", f"--cluster={config.cluster}"]
+        command += [f"--address={self._address}", f"--slots={config.slots}", f"--logs={config.logs}"]
         command += self._spark()
-        command += ["--offered", str(config.offered), "--name", self.name, "--boot", boot]
+        command += [f"--offered={config.offered}", f"--name={self.name}", f"--boot={boot}"]  # may begin with "-"
         if config.engine_file is not None:
-            command += ["--engine-config", str(config.engine_file)]
+            command.append(f"--engine-config={config.engine_file}")
         with open_private(config.logs / "seatunnel-engine-host.log") as log, tempfile.TemporaryFile() as told:
             if job is not None:
                 told.write(job.to_bytes() + b"\n")

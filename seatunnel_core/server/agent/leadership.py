@@ -19,6 +19,7 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent.machine import ClockDifference
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Line, Peers
+from seatunnel_core.server.agent.seen_versions import learn_versions, newest_seen
 from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown
 from seatunnel_core.server.errors import (
     ClusterError,
@@ -28,10 +29,10 @@ from seatunnel_core.server.errors import (
     StateWentBackError,
 )
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.newest_seen import NewestSeenStore
+from seatunnel_core.server.state.newest_seen import CLAIMED_FROM, NewestSeenStore
 from seatunnel_core.server.state.readers import Readers
 from seatunnel_core.server.state.sealing import Seal
-from seatunnel_core.server.state.store import ClusterStore, Lease, Observation
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, Version
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -138,6 +139,10 @@ class Leadership:
         """Return the reason why no node may lead, or an empty string."""
         return self._store.problem if isinstance(self._store, NewestSeenStore) else ""
 
+    def newest_seen(self) -> Version:
+        """Return the newest version of the state that this node has seen."""
+        return newest_seen(self._store)
+
     def leader(self) -> str:
         """Return the address of the leader known to this node; empty if there is none."""
         return self.election.leader
@@ -223,19 +228,22 @@ class Leadership:
             self.election.looked(began, time.monotonic(), seen)
 
     async def _claim(self) -> None:
+        before = self.election.seen
+        named = () if before is None else (before.leader, *before.members)
+        await learn_versions(self._store, self._peers, {*named} - {self.address, ""})
         began = time.monotonic()
         try:
-            lease, behind = await self._in(self._changing, self._claim_and_look)
+            lease, behind = await self._in(self._changing, self._claim_and_look, before)
             state = await self._in(self._changing, self._opened, lease, behind)
         except DeposedError:
-            logger.info("another node became the leader first")
+            logger.info("another node leads, or became the leader first")
             self.election.claim_failed(time.monotonic())
             return
         except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("this node cannot become the leader: %s", error)
             self.election.claim_failed(time.monotonic())
             return
-        before, now = self.election.seen, time.monotonic()
+        now = time.monotonic()
         self._lease, self.state = lease, state
         self._members = {} if before is None else dict.fromkeys(before.members, now)
         self._readers.forget()
@@ -250,7 +258,10 @@ class Leadership:
         )
         self._on_lead()
 
-    def _claim_and_look(self) -> tuple[Lease, Seen]:
+    def _claim_and_look(self, before: Seen | None) -> tuple[Lease, Seen]:
+        """Claim the state if it is still as seen before, and read it again."""
+        if before is not None and _seen(self._store.look()) != before:
+            raise DeposedError("the state was claimed, or its leader stored a heartbeat")
         lease = self._store.claim()
         try:
             return lease, _seen(self._store.look())
@@ -296,6 +307,7 @@ class Leadership:
             return
         sent = time.monotonic()
         block = {"leader": self.address, "acting": command.acting, "members": list(self.members())}
+        block[CLAIMED_FROM] = list(lease.claimed_from)
         try:
             await self._in(self._looking, lease.beat, command.number, json.dumps(block).encode())
         except (DeposedError, StateWentBackError) as error:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from attrs import evolve
 
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.control.node_client import STOPPING
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.pending import workers
@@ -24,15 +25,15 @@ class UserRequests:
         self._dispatcher = dispatcher
 
     async def submit(self, record: JobRecord) -> JobRecord:
-        """Accept a job durably. If the same job is already active, return it unchanged.
+        """Accept a job durably. If the same job is already active and is not being stopped, return it unchanged.
 
         Clients repeat a request if the response is lost, so submissions with equal text, format and variables are
         treated as the same job. A job that ended before any attempt claimed it can also be restored; it then starts
         from the beginning.
 
         Raises:
-            RequestError: Another job with this ID is active, its record cannot be read, the job has ended and is not to
-                be restored, or this node does not lead.
+            RequestError: Another job with this ID is active, its record cannot be read, the job is being stopped, it
+                has ended and is not to be restored, or this node does not lead.
         """
         state = self._leadership.require_state()
 
@@ -47,6 +48,7 @@ class UserRequests:
             present = state.job(record.job_id)
             if present is not None:
                 _require_same(record, present)
+                _require_not_stopping(present)
                 return present
             ended = state.ended(record.job_id)
             if ended is not None and not record.restore:
@@ -109,7 +111,9 @@ class UserRequests:
         return {"available": view is not None, "collectedAt": at, "workers": workers(view)}
 
     def state_of(self, job: JobRecord) -> JobState:
-        """Return the state of a job. A reported state is used if it is newer than the record."""
+        """Return the state of a job. A stop request and a reported state are newer than the state in the record."""
+        if job.wanted is not DesiredState.RUN:
+            return JobState.DOING_SAVEPOINT if job.wanted is DesiredState.SAVEPOINT else JobState.CANCELING
         hosted = self._dispatcher.hosted(job)
         return job.state if hosted is None or hosted.state.is_end else hosted.state
 
@@ -123,6 +127,16 @@ class UserRequests:
         if view is None:
             return 0, Slots(total=0, free=0)
         return sum(has_tags(view, address, tags) for address in view.members), slots_of(view, tags)
+
+
+def _require_not_stopping(active: JobRecord) -> None:
+    """Raise RequestError if a job is being stopped: its submitter would wait for a run that never comes."""
+    if active.wanted is not DesiredState.RUN:
+        raise RequestError(
+            f"job {active.job_id} is being stopped. Nothing was submitted: when the job has ended, restore it",
+            status=503,
+            reason=STOPPING,
+        )
 
 
 def _require_same(record: JobRecord, active: JobRecord) -> None:

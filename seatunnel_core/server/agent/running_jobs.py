@@ -1,8 +1,9 @@
 """Requests to running jobs, through the node that runs them: savepoints, checkpoints, metrics and plans."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from seatunnel_core import stored
@@ -20,11 +21,12 @@ ASKED = ("checkpoints", "reread", "savepoint", "series", "plan")
 
 
 class RunningJobs:
-    """Client for running jobs."""
+    """Client for running jobs. ``pids`` returns the process IDs of this member's worker processes."""
 
-    def __init__(self, address: str, peers: Peers) -> None:
+    def __init__(self, address: str, peers: Peers, pids: Callable[[], Collection[int]]) -> None:
         self._address = address
         self._peers = peers
+        self._pids = pids
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
@@ -34,7 +36,13 @@ class RunningJobs:
             UsageError: The job is not running on this member, or the name is taken or invalid.
             RequestError: The savepoint takes too long. It may still complete.
         """
-        request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
+        request = {
+            "do": "savepoint",
+            "name": name or None,
+            "stop": False,
+            "drain": False,
+            "timeout_s": Line.SAVEPOINT.answer_s + LATER_S,
+        }
         try:
             return await self.ask(member, Line.SAVEPOINT, job_id, request)
         except TimeoutError:
@@ -93,7 +101,8 @@ class RunningJobs:
         async with asyncio.timeout(line.answer_s):
             if member != self._address:
                 return await self._peers.ask(member, line, TARGET, {"job_id": job_id, "request": request})
-            return await asyncio.get_running_loop().run_in_executor(self._pool, client.ask, job_id, request)
+            asked = partial(client.ask, job_id, request, pids=self._pids())
+            return await asyncio.get_running_loop().run_in_executor(self._pool, asked)
 
     def close(self) -> None:
         """Cancel pending requests."""

@@ -140,8 +140,12 @@ class Host:
                 raise HostError(
                     f"attempt {present.record.attempt} of job {record.job_id} is still active in this process"
                 )
-            job = self._jobs[record.job_id] = self._make_job(record)
-        job.start()
+            job = self._make_job(record)
+            try:
+                job.start()
+            except RuntimeError as error:  # no more threads: the leader repeats the order
+                raise HostError(f"job {record.job_id} cannot be started in this process now: {error}") from error
+            self._jobs[record.job_id] = job
         return {}
 
     def _stop(self, request: Mapping[str, Any]) -> Any:

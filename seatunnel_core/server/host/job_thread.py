@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
+from seatunnel_core.claiming.claim import exists_already
 from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics
@@ -58,7 +60,9 @@ class JobThread:
         self._end: JobState | None = None
         self._error = ""
         self._fenced = False
-        self._claimed = False
+        self._claimed = record.attempt > 1
+        """True unless no attempt has claimed the job: an earlier one may have, until the storage shows otherwise."""
+
         self._cancelled = threading.Event()
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
@@ -148,17 +152,26 @@ class JobThread:
         elif how is DesiredState.CANCEL_AT_ONCE:
             run.kill()
         elif how is DesiredState.SAVEPOINT:
-            self._saving = threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True)
-            self._saving.start()
+            saving = threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True)
+            try:
+                saving.start()
+            except RuntimeError as error:  # no more threads
+                self._no_savepoint(error)
+            else:
+                self._saving = saving
+
+    def _no_savepoint(self, error: Exception) -> None:
+        logger.warning("cannot take a savepoint: %s", error, extra={"job": self.record.job_id})
+        with self._changing:
+            if self._wanted is DesiredState.SAVEPOINT:
+                self._wanted = DesiredState.RUN  # the leader repeats the request while the record has it
 
     def _take_savepoint(self, run: JobRun) -> None:
         try:
             run.savepoint(None, stop=True)
             self._savepoint_taken = True
         except (SeaTunnelError, CheckpointStorageError) as error:
-            logger.warning("cannot take a savepoint: %s", error, extra={"job": self.record.job_id})
-            with self._changing:
-                self._wanted = DesiredState.RUN  # the leader repeats the request while the record has it
+            self._no_savepoint(error)
         except Exception:
             logger.exception("no savepoint", extra={"job": self.record.job_id})
 
@@ -216,7 +229,7 @@ class JobThread:
                 logger.warning("the job is waiting for its storage: %s", error, extra={"job": self.record.job_id})
                 if self._cancelled.wait(pause_s):
                     raise
-                repeated = True  # the claim may be stored although it was not acknowledged
+                repeated = self._claimed = True  # the claim may be stored although it was not acknowledged
         raise AssertionError("the pauses never end")
 
     def _begin(self, raw: RawJob, *, repeated: bool) -> JobRun:
@@ -229,6 +242,7 @@ class JobThread:
             restore=restore,
             name=self.record.name or None,
             backend=self._backend,
+            submission=self.record.submission,
         )
         try:
             run.start()
@@ -238,15 +252,24 @@ class JobThread:
         return run
 
     def _exists(self, raw: RawJob, *, repeated: bool) -> bool:
-        """Return True if the attempt resumes an existing job, either restored or claimed by an earlier attempt."""
+        """Return True if the attempt resumes an existing job, either restored or claimed by an earlier attempt.
+
+        Raises:
+            UsageError: The job to restore does not exist, or the ID belongs to a job of another submission.
+        """
         if not repeated and not self.record.restore:
             return False
         config = override_storage(self._engine, raw.storage, Problems())
         storage = open_storage(config.type, config.effective)
         try:
-            found = storage.get_manifest(self.record.job_id) is not None
+            stored = storage.get_manifest(self.record.job_id)
         finally:
             storage.close()
+        found = self._claimed = stored is not None
+        if stored is not None and not self.record.restore and self.record.submission:
+            self._claimed = Manifest.from_bytes(stored.body).is_of(self.record.submission)
+            if not self._claimed:
+                raise exists_already(self.record.job_id)
         if self.record.restore and not self.record.fresh and not found:
             raise UsageError(f"there is no job {self.record.job_id} in the checkpoint storage to resume from")
         return found

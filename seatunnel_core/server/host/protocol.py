@@ -74,7 +74,7 @@ class HostedJob(Stored):
     """True if another attempt has taken over the job, so that the end of this attempt does not end the job."""
 
     claimed: bool = added(True)
-    """True if this attempt has claimed the job. An unclaimed job has no stored state."""
+    """True if this attempt or an earlier one may have claimed the job. An unclaimed job has no stored state."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
     """Metrics, keyed by SeaTunnel's names."""

@@ -1,6 +1,7 @@
 """Endpoints that submit and stop jobs, one or several per request."""
 
 import json
+import secrets
 from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -235,6 +236,7 @@ async def accept(
         origin=origin,
         variables=variables,
         restore=restore,
+        submission=secrets.token_hex(16),
         requirements=Requirements.from_record(planned["requirements"]) if "requirements" in planned else None,
         submitted_at=now,
         since=now,

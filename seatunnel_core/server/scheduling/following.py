@@ -193,8 +193,11 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         return Stop(record.host, host.name, record.job_id, record.wanted)
     lived_s = view.placed_s.get(record.job_id, 0.0)
     if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
-        error = f"the job was not planned within {PLAN_LIMIT_S:.0f} s, because a source or sink does not respond"
-        return End(view.ended(record, JobState.FAILED, error=error))
+        error = (
+            f"the job was not planned within {PLAN_LIMIT_S:.0f} s: its checkpoint storage, a source or a sink does not "
+            f"respond; see job-{record.job_id}.log in the logs of {record.host}"
+        )
+        return End(view.ended(record, JobState.FAILED, error=error, hosted=hosted))
     if record.dedicated and not view.requirements_of(record.job_id).own_host and lived_s > ALONE_S:
         if record.deaths:
             return Record(evolve(record, deaths=0))

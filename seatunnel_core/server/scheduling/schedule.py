@@ -1,6 +1,6 @@
 """Entry point of scheduling."""
 
-from seatunnel_core.server.scheduling.decisions import Change, Decisions, End, Order, Record
+from seatunnel_core.server.scheduling.decisions import Change, Decisions, End, Order, Record, Start
 from seatunnel_core.server.scheduling.following import follow, orders_to_orphans
 from seatunnel_core.server.scheduling.placing import place
 from seatunnel_core.server.scheduling.view import View
@@ -17,5 +17,7 @@ def decide(view: View) -> Decisions:
             changes.append(decision)
         elif decision is not None:
             orders.append(decision)
+    orders += orders_to_orphans(view)
+    orders.sort(key=lambda order: isinstance(order, Start))  # last: if a start fails, later orders are skipped
     placed, reasons = place(view, [record for record in records if not record.host])
-    return Decisions(changes=(*changes, *placed), orders=(*orders, *orders_to_orphans(view)), reasons=reasons)
+    return Decisions(changes=(*changes, *placed), orders=tuple(orders), reasons=reasons)

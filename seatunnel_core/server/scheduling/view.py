@@ -60,7 +60,7 @@ class View:
     """True if jobs wait for free slots instead of being rejected."""
 
     stopping_s: Mapping[str, float] = field(factory=dict)
-    """Time since the stop of a job was requested, by job."""
+    """Time since the cancellation of a job was requested, by job. A savepoint before it does not count."""
 
     waiting_s: Mapping[str, float] = field(factory=dict)
     """Waiting time of each job that has no worker process."""
@@ -138,6 +138,6 @@ class View:
 
 def _has_begun(record: JobRecord, hosted: HostedJob | None) -> bool:
     """Return True if an attempt may have claimed a job, or if this is unknown."""
-    if record.restore and not record.fresh:
+    if record.unfenced or (record.restore and not record.fresh):
         return True
-    return record.attempt > 1 or (record.attempt == 1 and (hosted is None or hosted.claimed))
+    return record.attempt > 0 and (hosted is None or hosted.claimed)

@@ -10,6 +10,7 @@ from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, JobState
 from seatunnel_core.server.state.sealing import PLAIN, Seal, opened
 from seatunnel_core.server.state.store import Lease
+from seatunnel_storage_api.errors import CheckpointCorruptedError
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -65,18 +66,18 @@ def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
     history: dict[str, EndedJob] = {}
     problems: dict[str, str] = {}
     key_ids: dict[str, str] = {}
-    for key, body in entries.items():
+    for key in entries:
         if not key.startswith((JOB_PREFIX, HISTORY_PREFIX)):
             continue
         try:
-            body, key_ids[key] = opened(seal, key, body)
+            body, key_ids[key] = opened(seal, key, entries[key])
             if key.startswith(JOB_PREFIX):
                 record = JobRecord.from_bytes(body)
                 jobs[record.job_id] = record
             else:
                 ended = EndedJob.from_bytes(body)
                 history[ended.job_id] = ended
-        except (StoredValueError, ValueError) as error:
+        except (StoredValueError, CheckpointCorruptedError, ValueError) as error:
             key_ids.pop(key, None)
             problems[key] = str(error)
     return Snapshot(jobs=jobs, history=history, problems=problems, key_ids=key_ids)

@@ -18,7 +18,7 @@ from seatunnel_storage_mapstore.frames import Entry
 from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.recovery import Recovered, recover
 from seatunnel_storage_mapstore.segments import can_append
-from seatunnel_storage_mapstore.store import fetch, place
+from seatunnel_storage_mapstore.store import fetch, missing, place
 
 from seatunnel_core.server.errors import DeposedError, StateUnavailableError, StateWentBackError
 from seatunnel_core.server.state.newest_seen import went_back
@@ -171,16 +171,25 @@ class LoggedLease(Lease):
 
 
 class _Values(Mapping[str, bytes]):
-    """Entries of a journal. Large values are read from their objects on access."""
+    """Entries of a journal. Large values are read from their objects on access.
+
+    Raises:
+        CheckpointCorruptedError: The object of a large value is damaged or does not exist.
+        DeposedError: The object does not exist, because another node leads.
+        StateUnavailableError: The storage failed.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
     def __getitem__(self, key: str) -> bytes:
-        value = fetch(self._journal.folder, self._journal.entries[key])
-        if value is None:
-            raise KeyError(key)
-        return value
+        journal, entry = self._journal, self._journal.entries[key]
+        with _translated():
+            value = fetch(journal.folder, entry)
+            if value is None and journal.entries.get(key) is entry:
+                journal.confirm()  # a newer leader may have removed the value
+                raise missing(journal.folder, key)
+        return self[key] if value is None else value
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._journal.entries))

@@ -138,6 +138,9 @@ class JobRecord(_Entry):
     fresh: bool = added(False)
     """True if no attempt has ever claimed a job with this ID, so that there is no checkpoint to resume from."""
 
+    submission: str = added("", omitted=True)
+    """Unique ID of this submission, which is stored in the manifest; empty in records of earlier versions."""
+
     wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING
     host: str = ""

@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.config.engine import load_engine
-from seatunnel_core.server.agent import own_hosts
+from seatunnel_core.server.agent import host_process, own_hosts
 from seatunnel_core.server.agent.dispatcher import encoded
 from seatunnel_core.server.agent.host_process import HostProcess
 from seatunnel_core.server.agent.host_spark import HostSpark
@@ -20,6 +22,7 @@ from seatunnel_core.server.agent.own_hosts import OwnHosts, _Watched
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Peers, bodies, order_bytes
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host import __main__ as host_main
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.decisions import Start
@@ -200,3 +203,22 @@ def test_orders_of_many_jobs_are_given_in_requests_that_a_member_takes() -> None
     assert all(len(json.dumps({"term": 10**9, "orders": some})) <= LARGEST_BODY for some in found)
     assert order_bytes(jobs[0]) > len(jobs[0].text.encode()), "what is measured is the order, not the text"
     assert list(bodies([])) == []
+
+
+def test_a_job_id_that_begins_with_a_hyphen_is_no_option_of_its_worker_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker process of the job ended at once, with a message about its arguments."""
+    commands: list[list[str]] = []
+
+    def popen(command: list[str], **_: Any) -> Any:
+        commands.append(command)
+        return SimpleNamespace(pid=42)
+
+    monkeypatch.setattr(host_process, "subprocess", SimpleNamespace(Popen=popen))
+    HostProcess(evolve(config(tmp_path), cluster="--test"), "127.0.0.1:1", "-abc").start("-abc-1")
+    ((_python, _m, _module, *arguments),) = commands
+    monkeypatch.setattr(sys, "argv", ["seatunnel-host", *arguments])
+    values = host_main._arguments()
+    assert (values.name, values.boot, values.cluster) == ("-abc", "-abc-1", "--test")
+    assert (values.address, values.slots, values.logs) == ("127.0.0.1:1", 1, tmp_path)

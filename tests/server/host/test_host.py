@@ -14,12 +14,16 @@ from seatunnel_core.server.state.records import DesiredState, JobRecord, JobStat
 class Job:
     """A job that does what it is told."""
 
+    threads = 1
+
     def __init__(self, record: JobRecord) -> None:
         self.record = record
         self.state = JobState.PENDING
         self.stopped: list[DesiredState] = []
 
     def start(self) -> None:
+        if not self.threads:
+            raise RuntimeError("can't start new thread")
         self.state = JobState.RUNNING
 
     def status(self) -> HostedJob:
@@ -106,6 +110,20 @@ def test_a_job_that_was_given_to_another_process_is_refused(host: Host, jobs: li
     job although the leader counted it as lost with its host, and told its end while it committed."""
     assert "was assigned to worker process a" in ask(host, **order(process="a"))
     assert not jobs
+
+
+def test_a_job_that_gets_no_thread_is_started_by_the_next_order(
+    host: Host, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was kept as a job that is planned for ever, and a repeated order was acknowledged. After 600 s it failed with
+    a wrong reason, and the whole process was killed because of it."""
+    monkeypatch.setattr(Job, "threads", 0)
+    assert ask(host, **order()) == "job 1 cannot be started in this process now: can't start new thread"
+    assert ask(host, do="status", term=1)["jobs"] == []
+    monkeypatch.setattr(Job, "threads", 1)
+    assert ask(host, **order()) == {}
+    assert [job.state for job in jobs] == [JobState.PENDING, JobState.RUNNING]
+    assert HostStatus.from_record(ask(host, do="status", term=1)).job("1") == jobs[1].status()
 
 
 def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: list[Job]) -> None:

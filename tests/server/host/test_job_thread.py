@@ -1,6 +1,8 @@
 """The start of a job in a host while its storage does not answer."""
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -9,10 +11,12 @@ from attrs import evolve
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.errors import UsageError
+from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.reporting.series import JobSeries
+from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host import job_thread
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
@@ -68,6 +72,9 @@ class Backend:
     def is_alive(self) -> bool:
         return True
 
+    def require_open(self) -> None:
+        pass
+
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -114,6 +121,100 @@ def test_a_job_says_whether_it_has_claimed(begun: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("attempt", "stored", "failures", "claimed"),
+    [
+        (2, b"", [], False),
+        (2, b"{}", [], True),
+        (1, b"", [StorageUnavailableError("full")], False),
+        (1, b"{}", [StorageUnavailableError("full")], True),
+    ],
+)
+def test_an_attempt_that_cannot_plan_reports_whether_the_job_was_claimed_before(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    attempt: int,
+    stored: bytes,
+    failures: list[CheckpointStorageError],
+    claimed: bool,
+) -> None:
+    """Otherwise, a job whose first process died before it planned could never be started again."""
+    monkeypatch.setattr(job_thread, "_AGAIN_S", (0.01,))
+    monkeypatch.setattr(job_thread, "JobRun", Runs([*failures, StorageAccessError("the source is down")]))
+    thread, _ = stored_job(tmp_path, stored, attempt=attempt)
+    thread.start()
+    assert thread.join(60)
+    assert (thread.status().state, thread.status().claimed) == (JobState.FAILED, claimed)
+
+
+def test_a_later_attempt_that_cannot_read_the_storage_may_have_been_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise StorageAccessError("no permission")
+
+    monkeypatch.setattr(job_thread, "open_storage", unreadable)
+    thread, _ = stored_job(tmp_path, b"", attempt=2)
+    thread.start()
+    assert thread.join(60)
+    assert (thread.status().state, thread.status().claimed) == (JobState.FAILED, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "claimed_for", "is_own"),
+    [
+        ({}, "s1", True),
+        ({}, "s2", False),
+        ({}, "", False),
+        ({}, None, True),
+        ({"submission": ""}, "s2", True),
+        ({"restore": True}, "s2", True),
+        ({"restore": True, "fresh": True}, "", True),
+    ],
+    ids=["own", "of another submission", "of a command", "of 0.1", "submitted to 0.1", "restored", "restored anew"],
+)
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_an_attempt_takes_over_only_what_its_submission_claimed_or_the_user_restores(
+    tmp_path: Path, attempt: int, changes: dict[str, Any], claimed_for: str | None, is_own: bool
+) -> None:
+    stored = Manifest(job_name="one", submission=claimed_for).to_bytes()
+    thread, raw = stored_job(tmp_path, stored, **{"submission": "s1", "attempt": attempt} | changes)
+    if is_own:
+        assert thread._exists(raw, repeated=True)
+    else:
+        with pytest.raises(UsageError, match="the job 1 exists already"):
+            thread._exists(raw, repeated=True)
+    assert thread.status().claimed is is_own
+
+
+def test_a_job_of_another_submission_is_not_taken_over_after_a_failure_of_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was: the old job's report was returned, and the new job FINISHED without reading a row."""
+    runs = Runs([StorageUnavailableError("full")])
+    monkeypatch.setattr(job_thread, "_AGAIN_S", (0.01,))
+    monkeypatch.setattr(job_thread, "JobRun", runs)
+    monkeypatch.setattr(job_thread, "totals", lambda _: {})
+    thread, _ = stored_job(tmp_path, Manifest(job_name="one", submission="").to_bytes(), submission="s1")
+    thread.start()
+    assert thread.join(60)
+    status = thread.status()
+    assert (status.state, status.fenced, status.claimed) == (JobState.FAILED, False, False)
+    assert "the job 1 exists already" in status.error
+    assert runs.restores == [None]
+
+
+def test_the_manifest_of_a_new_job_names_its_submission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JobRun, "_work", lambda *_: None)
+    text = RECORD.text.replace("row.num = 1", "schema { fields { id = bigint } }")
+    thread, raw = stored_job(tmp_path, b"", submission="s1", text=text)
+    thread._begin(raw, repeated=False).close()
+    assert thread._exists(raw, repeated=True)
+    other, _ = stored_job(tmp_path, b"", submission="s2")
+    with pytest.raises(UsageError, match="the job 1 exists already"):
+        other._exists(raw, repeated=True)
+
+
+@pytest.mark.parametrize(
     ("stored", "fresh", "goes_on"), [(b"", True, False), (b"{}", True, True), (b"{}", False, True)]
 )
 def test_a_job_that_nobody_has_claimed_may_begin_from_nothing(
@@ -131,12 +232,17 @@ def test_a_job_that_may_have_been_claimed_does_not_begin_anew(tmp_path: Path) ->
 
 def restored(folder: Path, stored: bytes, *, fresh: bool) -> tuple[JobThread, RawJob]:
     """Return a job that is to go on, with a storage that has a manifest of it, or not."""
+    return stored_job(folder, stored, restore=True, fresh=fresh)
+
+
+def stored_job(folder: Path, stored: bytes, **changes: Any) -> tuple[JobThread, RawJob]:
+    """Return a job with a storage that contains this manifest of it; none if it is empty."""
     engine = load_engine(engine_file(folder))
     if stored:
         storage = open_storage(engine.storage.type, engine.storage.effective)
         storage.put_manifest("1", 1, stored)
         storage.close()
-    record = evolve(RECORD, restore=True, fresh=fresh)
+    record = evolve(RECORD, **changes)
     return JobThread(record, engine, cast(Any, Backend())), SubmittedJob.of(record).read()
 
 
@@ -144,3 +250,24 @@ def test_a_job_fails_of_a_storage_that_refuses_it(begun: Any) -> None:
     thread, _ = begun(StorageAccessError("no permission"))
     assert thread.join(60)
     assert (thread.status().state, thread.status().fenced) == (JobState.FAILED, False)
+
+
+def test_a_savepoint_that_gets_no_thread_is_taken_by_the_next_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job stayed one that takes a savepoint, and failed at its end, because it waited for that thread."""
+    thread = JobThread(RECORD, cast(EngineConfig, None), cast(Any, Backend()))
+    taken: list[bool] = []
+    run: Any = SimpleNamespace(savepoint=lambda _name, *, stop: taken.append(stop))
+    thread._run, thread._measured_in = run, int(1e18)
+    monkeypatch.setattr(thread, "_measure", lambda _: None)
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", start)
+        thread.stop(DesiredState.SAVEPOINT)
+    assert (thread.status().state, thread._saving) == (JobState.RUNNING, None)
+    thread.stop(DesiredState.SAVEPOINT)
+    assert thread._saving is not None
+    thread._saving.join(60)
+    assert taken == [True]

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest.submitting import accept
 from seatunnel_core.server.state.cluster_state import ClusterState
@@ -47,6 +49,21 @@ def test_the_same_job_is_accepted_again_under_its_own_name(tmp_path: Path) -> No
     for status, answer in submits(agent, JOB):
         assert status == 200, answer
         assert (answer if isinstance(answer, dict) else answer[0]) == {"jobId": "7", "jobName": "nightly"}
+
+
+@pytest.mark.parametrize("wanted", [{}, {"isStopWithSavePoint": True}, {"force": True}])
+def test_a_job_that_is_being_stopped_is_not_accepted_again(tmp_path: Path, wanted: dict[str, bool]) -> None:
+    """It was answered with 200, ended as cancelled, and was not started again."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    ask(agent, "POST", SUBMIT, JOB)
+    assert ask(agent, "POST", "/stop-job", json.dumps({"jobId": "7", **wanted}))[0] == 200
+    state = "DOING_SAVEPOINT" if "isStopWithSavePoint" in wanted else "CANCELING"
+    assert ask(agent, "GET", "/job-info/7")[1]["jobStatus"] == state, "at once, so that clients can wait"
+    for status, answer in submits(agent, JOB):
+        assert (status, answer["code"]) == (503, "stopping"), answer
+        assert "job 7 is being stopped" in answer["message"]
+    for status, answer in submits(agent, OTHER):
+        assert (status, answer["code"]) == (409, "job_id_in_use"), answer
 
 
 def test_a_batch_says_which_job_is_refused_and_which_are_accepted(tmp_path: Path) -> None:

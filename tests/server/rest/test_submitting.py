@@ -102,6 +102,18 @@ def test_a_job_that_was_never_claimed_may_be_restored_and_one_that_may_have_been
         assert (found.restore, found.fresh) == (True, not begun)
 
 
+def test_each_submission_has_its_own_id_and_a_repeated_one_keeps_it(tmp_path: Path) -> None:
+    agent = leading(tmp_path, config_of(tmp_path))
+    found = []
+    for job_id in ("1", "2", "1"):
+        assert ask(agent, "POST", f"/submit-job?jobId={job_id}", JOB)[0] == 200
+        record = agent.require_state().job(job_id)
+        assert record is not None
+        found.append(record.submission)
+    assert all(found)
+    assert found[0] == found[2] != found[1]
+
+
 def test_several_jobs_are_submitted_and_stopped_at_once(tmp_path: Path) -> None:
     agent = leading(tmp_path, config_of(tmp_path))
     jobs = [{"params": {"jobId": number, "jobName": f"j{number}"}, **json.loads(JOB)} for number in (0, "501")]

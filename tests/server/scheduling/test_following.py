@@ -108,7 +108,9 @@ def test_a_job_that_is_never_planned_fails() -> None:
     assert decided(GIVEN, hosted(JobState.SCHEDULED), placed_s=599.0) == []
     state, error = ended(decided(GIVEN, hosted(JobState.SCHEDULED), placed_s=601.0))
     assert state is JobState.FAILED
-    assert "within 600 s" in error
+    assert "within 600 s: its checkpoint storage, a source or a sink does not respond; see job-1.log" in error
+    unclaimed = decided(GIVEN, evolve(hosted(JobState.SCHEDULED), claimed=False), placed_s=601.0)
+    assert [change.ended.begun for change in unclaimed if isinstance(change, End)] == [False], "it can be started again"
     assert decided(RUNNING, hosted(JobState.RUNNING), placed_s=1e6) == []
 
 
@@ -128,6 +130,19 @@ def test_another_attempt_than_the_recorded_one_is_cleared_away() -> None:
     record = evolve(RUNNING, attempt=2)
     assert decided(record, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", DesiredState.CANCEL_AT_ONCE)]
     assert decided(record, hosted(JobState.FAILED)) == [Forget(HERE, SHARED, "1")]
+
+
+def test_a_job_that_cannot_be_started_delays_no_other_order_to_its_process() -> None:
+    """The orders to a process are carried out up to the first one that fails: no other job of the process could be
+    stopped, although that may provide what the start lacks."""
+    cancelled = evolve(RUNNING, job_id="2", submitted_at=2.0, wanted=DesiredState.CANCEL)
+    orphaned = hosted(JobState.FAILED, job_id="9")
+    members = {HERE: member(host(hosted(JobState.RUNNING, job_id="2"), orphaned))}
+    assert decide(view(GIVEN, cancelled, members=members)).orders == (
+        Stop(HERE, SHARED, "2", DesiredState.CANCEL),
+        Forget(HERE, SHARED, "9"),
+        Start(HERE, SHARED, GIVEN),
+    )
 
 
 # -- orphaned jobs -----------------------------------------------------------------------------------------------------
@@ -335,7 +350,10 @@ UNCLAIMED = evolve(hosted(JobState.FAILED), claimed=False)
         (GIVEN, UNCLAIMED, False),
         (GIVEN, hosted(JobState.FAILED), True),
         (GIVEN, None, True),
-        (evolve(GIVEN, attempt=2), UNCLAIMED, True),
+        (evolve(GIVEN, attempt=2), UNCLAIMED, False),
+        (evolve(GIVEN, attempt=2), hosted(JobState.FAILED), True),
+        (evolve(GIVEN, attempt=2), None, True),
+        (evolve(GIVEN, attempt=2, unfenced=True), UNCLAIMED, True),
         (evolve(GIVEN, restore=True), UNCLAIMED, True),
         (evolve(GIVEN, restore=True, fresh=True), UNCLAIMED, False),
         (evolve(GIVEN, restore=True, fresh=True), hosted(JobState.FAILED), True),

@@ -195,7 +195,7 @@ class Peers:
         status, answered = await self.network.exchange(self._address, member, target, body, Line.FORWARD.answer_s)
         return Answer(status, answered, "application/json")
 
-    async def ask(self, member: str, line: Line, target: str, body: Any) -> Any:
+    async def ask(self, member: str, line: Line, target: str, body: Any, *, method: str = "POST") -> Any:
         """Return a member's answer; each line to it carries one request at a time."""
         async with self._lines.setdefault((member, line), asyncio.Lock()):
             encoded = json.dumps(body).encode()

@@ -1,5 +1,7 @@
 """Moves beside the faults that seeds draw: an older state, and another job under an active id."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.server.simulation.faults import CALM
@@ -36,6 +38,43 @@ def test_no_node_leads_with_a_state_that_is_older_than_what_it_has_seen(database
             assert world.acting()
             world.heal()
             world.finish()
+
+
+@pytest.mark.parametrize("database", [False, True])
+def test_no_standby_leads_with_a_state_that_lacks_what_only_its_leader_has_seen(database: bool) -> None:
+    """The state goes back before a standby reads its newest version; the leader that knows it goes on running."""
+    for seed in range(2):
+        with World(seed, faults=CALM, database=database, jobs=40) as world:
+            world.run(15)
+            back = until_only_the_leader_has_seen_the_newest_version(world)
+            forward = world.shared.copy()
+            back()
+            world.run(6)  # longer than the leader's lease
+            assert not world.acting()
+            world.run(30)
+            assert not world.acting()
+            assert all("is older than the state that this node has seen" in each for each in problems(world))
+            if not database:  # until its next heartbeat, the leader acknowledged changes that the newer state lacks
+                continue
+            forward()
+            world.run(30)
+            assert world.acting()
+            assert not any(problems(world))
+            world.heal()
+            world.finish()
+
+
+def until_only_the_leader_has_seen_the_newest_version(world: World) -> Callable[[], None]:
+    """Run until a version is acknowledged that no standby has read; return what brings the one before back."""
+    (leading,) = world.acting()
+    stores = {machine.address: machine.agent.leadership._store for machine in world.machines.values()}
+    newest = stores.pop(leading.address)
+    for _ in range(10_000):
+        back, before = world.shared.copy(), world.shared.open().look().version
+        world.run(0.01)
+        if newest.newest > before and all(store.newest <= before for store in stores.values()):
+            return back
+    raise AssertionError("each version is read by a standby at once")
 
 
 def problems(world: World) -> list[str]:

@@ -1,7 +1,7 @@
 """What the leader records of jobs: transitions, history, and their bounds."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,31 @@ def test_a_value_that_cannot_be_read_hides_no_other_one() -> None:
     assert set(found.jobs) == {"1"}
     assert set(found.history) == {"3"}
     assert set(found.problems) == {"job/2"}
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"{}")])
+def test_a_large_value_that_is_missing_or_damaged_hides_no_other_one(
+    tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    """It lies beside the log; its error made every claim fail, or ended the agent."""
+    first = the_state(tmp_path)
+    first.put(a_job("1", text="x" * 100_000))
+    first.put(a_job("2"))
+    (value,) = tmp_path.rglob("*.value")
+    damage(value)
+    for number in range(3, 5):
+        later = the_state(tmp_path)
+        assert "it is damaged" in later.problem("1")
+        later.put(a_job(str(number)))
+        assert set(later.snapshot().jobs) == {str(each) for each in range(2, number + 1)}
+
+
+def test_a_large_value_that_a_newer_leader_has_removed_is_not_damaged(tmp_path: Path) -> None:
+    older = local_store(tmp_path).claim()
+    older.commit({"job/1": b"x" * 100_000})
+    local_store(tmp_path).claim().commit({"job/1": None})
+    with pytest.raises(DeposedError):
+        decode(older.entries)
 
 
 def test_the_next_leader_finds_jobs_and_history(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """State that is older than what a node has seen: a database that failed over and lost its last seconds, say."""
 
 import contextlib
+import json
 import logging
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from seatunnel_core.server.errors import DeposedError, StateWentBackError
 from seatunnel_core.server.state.newest_seen import REPORT_S, NewestSeenStore
-from seatunnel_core.server.state.store import Version
+from seatunnel_core.server.state.store import Lease, Version
 from tests.server.state.stores import Place, local_store
 
 BEAT = b'{"leader": "a", "acting": true, "members": []}'
@@ -100,6 +101,65 @@ def test_a_newer_leader_deposes_and_is_no_older_state(tables: Place) -> None:
     NewestSeenStore(tables.open()).claim()
     with pytest.raises(DeposedError):
         leader.beat(0, BEAT)
+
+
+def beat_of(lease: Lease) -> bytes:
+    return json.dumps({"leader": "b", "acting": True, "members": [], "claimed_from": lease.claimed_from}).encode()
+
+
+def test_a_claim_of_the_older_state_does_not_make_it_newer(tables: Place) -> None:
+    """A node that cannot be reached may claim it. The newer term was taken for the lost state, which had come back."""
+    leader = tables.open().claim()
+    leader.commit({"job/1": b"x"})
+    leader.commit({"job/2": b"x"})
+    follower = NewestSeenStore(tables.open())
+    follower.look()
+    roll_back(tables, 1, 1)
+    with pytest.raises(StateWentBackError):
+        follower.look()
+    other = tables.open().claim()
+    with pytest.raises(StateWentBackError):  # nothing shows yet what it was claimed from
+        follower.look()
+    other.beat(0, beat_of(other))
+    for action in (follower.look, follower.claim):
+        with pytest.raises(StateWentBackError, match=r"\(version \(1, 1\), but version \(1, 2\) was seen"):
+            action()
+    third = tables.open().claim()
+    third.beat(0, beat_of(third))
+    with pytest.raises(StateWentBackError):
+        follower.look()
+    roll_back(tables, 1, 2)
+    assert follower.look().version == (1, 2)
+    other = tables.open().claim()
+    other.beat(0, beat_of(other))
+    assert follower.look().version == (2, 0)
+    assert follower.problem == ""
+
+
+def test_a_claim_of_the_newer_state_ends_the_report(tables: Place) -> None:
+    leader = tables.open().claim()
+    leader.commit({"job/1": b"x"})
+    follower = NewestSeenStore(tables.open())
+    follower.look()
+    roll_back(tables, 1, 0)
+    with pytest.raises(StateWentBackError):
+        follower.look()
+    roll_back(tables, 1, 1)  # it was brought back, and claimed before this node read it
+    other = tables.open().claim()
+    other.beat(0, beat_of(other))
+    assert follower.look().version == (2, 0)
+    assert follower.problem == ""
+
+
+@pytest.mark.parametrize("body", [BEAT, b"?", b'{"claimed_from": "?"}', b'{"claimed_from": [2, 0]}'])
+def test_a_leader_of_the_last_version_does_not_say_what_it_claimed(tables: Place, body: bytes) -> None:
+    tables.open().claim()
+    follower = NewestSeenStore(tables.open())
+    follower.remember((1, 5))
+    with pytest.raises(StateWentBackError):
+        follower.look()
+    tables.open().claim().beat(0, body)
+    assert follower.look().version == (2, 0)
 
 
 def test_files_that_were_restored_from_a_copy_are_noticed(tmp_path: Path) -> None:
