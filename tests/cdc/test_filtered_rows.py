@@ -90,7 +90,7 @@ def test_a_replica_identity_needs_the_columns_of_a_filter(tmp_path: Path) -> Non
         small.wait(engine, lambda: [row[:2] for row in rows(small, in_target=True)] == ["(1"], "the row")
         small.source("ALTER TABLE t REPLICA IDENTITY DEFAULT", "UPDATE t SET region = 9")
         assert engine.wait(60) not in (0, 130)
-        assert "replica identity of small.public.t was changed" in " ".join(engine.output.split())
+        assert "a replica identity was changed" in " ".join(engine.output.split())
 
 
 @pytest.mark.parametrize(

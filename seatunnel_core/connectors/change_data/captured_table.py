@@ -1,6 +1,6 @@
 """Description of captured tables: their columns, keys and chunks."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -67,6 +67,18 @@ def captured_table(
         )
     found = rules.selection(found)
     return _divided_by_key(found, None if configured is None else configured[CONFIGURED_SPLIT_COLUMN])
+
+
+def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
+    """Return a warning about tables that match the options but are not captured; ``None`` if there are none."""
+    names = {each.reading.name for each in captured}
+    later = [each.reading.name for each in tables if each.reading.name not in names]
+    if not later:
+        return None
+    return (
+        f"the job does not capture {', '.join(later)}, because these tables were not selected when it started; "
+        "start a new job to capture them"
+    )
 
 
 def _divided_by_key(found: Found, configured: str | None) -> Found:

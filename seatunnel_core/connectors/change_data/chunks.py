@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition
@@ -32,15 +33,19 @@ class ChunkStart:
     low: str | None = None
     """Lower bound of the next chunk; ``None`` for the first chunk of a table."""
 
+    column: str = ""
+    """Split column to which ``low`` applies; empty if there is no bound, or if an older version stored the start."""
+
     def record(self) -> dict[str, Any]:
         """Return the start as JSON values."""
-        return {"table": self.table, "order": self.order, "low": self.low}
+        return {"table": self.table, "order": self.order, "low": self.low, "column": self.column}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "ChunkStart":
         """Create a start from JSON values."""
         low = None if record.get("low") is None else stored.string(record, "low")
-        return cls(table=stored.number(record, "table"), order=stored.string(record, "order"), low=low)
+        column = stored.string(record, "column") if "column" in record else ""
+        return cls(table=stored.number(record, "table"), order=stored.string(record, "order"), low=low, column=column)
 
 
 @frozen(kw_only=True)
@@ -57,8 +62,7 @@ class Chunk:
 
     def body(self) -> dict[str, Any]:
         """Return the part of the split's body from which ``Found.statement`` builds the SELECT."""
-        column = "" if self.found.split_column is None else self.found.split_column.name
-        return {"table": self.found.reading.name, "column": column, **self.piece.body()}
+        return {"table": self.found.reading.name, "column": split_column_of(self.found), **self.piece.body()}
 
 
 @define
@@ -89,14 +93,19 @@ class Chunks:
             start: The start that the last call returned, or a stored one.
             most: Maximum number of chunks.
             connection: A connection from the pool of the tables' dialect.
+
+        Raises:
+            SourceChangedError: The first chunks of a table were divided by another column.
         """
         taken: list[Chunk] = []
         while len(taken) < most and start.table < len(self._tables):
             found = self._tables[start.table]
+            require_split_column(found, start.column)
             self._require_pieces(found, start, connection)
             before = len(taken)
             for piece in islice(self._pieces, most - len(taken)):
-                after = ChunkStart(table=start.table, order=piece.order, low=piece.high)
+                column = split_column_of(found)
+                after = ChunkStart(table=start.table, order=piece.order, low=piece.high, column=column)
                 if piece.high is None:
                     after = ChunkStart(table=start.table + 1)
                 taken.append(Chunk(table=start.table, found=found, piece=piece, next=after))
@@ -117,6 +126,29 @@ class Chunks:
         if self._table == start.table and first is not None and (first.order, first.low) == (start.order, start.low):
             return
         self._table, self._pieces = start.table, divided_from(found, start, connection)
+
+
+def split_column_of(found: Found) -> str:
+    """Return the name of the split column of a table; empty if it has none."""
+    return "" if found.split_column is None else found.split_column.name
+
+
+def require_split_column(found: Found, column: str) -> None:
+    """Check that the bounds of a table's chunks still apply to its split column.
+
+    Args:
+        found: The table.
+        column: Split column of the chunks; empty if they have no bounds, or if it is unknown.
+
+    Raises:
+        SourceChangedError: The table has another split column.
+    """
+    now = split_column_of(found)
+    if column and now != column:
+        raise SourceChangedError(
+            f"the split column of {found.reading.name} has changed since the table was divided into chunks, from "
+            f"{column} to {now or 'none'}; restore the table and the options, or start a new job"
+        )
 
 
 def divided_from(found: Found, start: ChunkStart, connection: Any) -> list[Piece]:

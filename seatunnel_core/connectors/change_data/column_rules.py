@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ emitted."""
 _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
 _HASH = re.compile(r"column\.mask\.hash\.v2\.(SHA-?256)\.with\.salt\.(.+)", re.IGNORECASE | re.DOTALL)
-
+_MASKED = "has a mask"
 
 _Entry = TypeVar("_Entry")
 
@@ -172,15 +173,29 @@ class ColumnRules:
                 if not any(map(each.fullmatch, selected)):
                     raise _unmatched(each, rule.shown, "selected column")
 
-    def require_masks_kept(self, found: Found, former: Collection[str]) -> None:
-        """Check that no renamed column lost its mask.
+    def require_masks_kept(
+        self, found: Found, former: Collection[str], renamed: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Check that no renamed column lost its mask, or is selected only because of its new name.
 
-        ``found`` has changed columns; ``former`` contains the names of the columns before the change.
+        Args:
+            found: The table with changed columns.
+            former: Names of the selected columns before the change.
+            renamed: Former names of columns that were certainly renamed, by current name.
 
         Raises:
-            SourceChangedError: A masked column was removed, and a column without a mask was added.
+            SourceChangedError: A masked or unselected column was renamed, or a masked column was removed and a column
+                without a mask was added.
         """
         now, masked = {column.name for column in found.columns}, self.masked_columns(found)
+        for name in sorted(now.intersection(renamed) - {*masked}):
+            before = renamed[name]
+            reason = self.protection(path_of(found), before)
+            if reason == _MASKED or (reason and before not in former):  # a list may no longer contain a former name
+                raise SourceChangedError(
+                    f"the column {before} of {found.reading.name}, which {reason}, was renamed to {name}, so its "
+                    "values would be emitted unchanged. Restore the former name, or start a new job"
+                )
         removed = [name for name in former if name not in now and self._mask(path_of(found), name) is not None]
         added = sorted(now - {*former, *masked})
         if removed and added:
@@ -189,6 +204,12 @@ class ColumnRules:
                 "which has no mask, was added. If the column was renamed, its values would no longer be masked. "
                 f"Restore the former name, or start a new job with a mask for {added[0]}"
             )
+
+    def protection(self, path: TablePath, column: str) -> str:
+        """Return how the values of a column are protected, for messages; empty if they are emitted as they are."""
+        if self._mask(path, column) is not None:
+            return _MASKED
+        return "" if self.selects(path, column) else "is not selected"
 
     def shown(self, found: Found) -> Found:
         """Return a table with the types of its emitted rows, in which masked columns are strings."""

@@ -17,6 +17,8 @@ from seatunnel_core.rows.kind import RowKind
 
 Flags = npt.NDArray[np.bool_]
 
+_OLD = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
 
 def both(one: Flags | None, other: Flags | None) -> Flags | None:
     """Combine two masks with a logical AND. ``None`` means that all values are true."""
@@ -84,7 +86,8 @@ def emitted(
         masked: Columns with values that messages must not show.
 
     Raises:
-        RowError: A value cannot be represented, and the job does not skip rows with errors.
+        RowError: A value of a new row, of a key, or of a row without a key cannot be represented, and the job does not
+            skip rows with errors.
         SourceError: A value of an inserted row, of a key, or of a row without a key is absent.
     """
     kinds = changes.kinds
@@ -139,21 +142,31 @@ def _without_misfits(
 ) -> Flags:
     """Remove rows with unrepresentable values from the mask.
 
-    If the table has a key, also remove the other row of an update.
+    If the table has a key, only the key of an old row must be representable; other values of it are not applied. If a
+    new row is removed, the target keeps the old row, unless the update has changed the key.
     """
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
-    partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
-    partner |= {after: before for before, after in partner.items()}
-    for number in sorted(changes.misfits):
-        if kept[number]:
-            key = ", ".join(f"{name} = {changes.rows.column(name)[number].as_py()}" for name in schema.primary_key)
-            misfit = changes.misfits[number].hiding(masked)
-            row = f"row with {key}" if key else "row without a key"
-            context.skip(RowError(f"table {schema.table}, {where}, {row}, {misfit}"))
+    key, before = schema.primary_key, {int(index) + 1: int(index) for index in _pairs(changes.kinds)}
+    for number, found in sorted(changes.misfits.items()):
+        is_applied = not key or changes.kinds[number] not in _OLD or not found.reasons.keys().isdisjoint(key)
+        if kept[number] and is_applied:
+            shown = ", ".join(f"{name} = {changes.rows.column(name)[number].as_py()}" for name in key)
+            row = f"row with {shown}" if shown else "row without a key"
+            context.skip(RowError(f"table {schema.table}, {where}, {row}, {found.hiding(masked)}"))
             kept[number] = False
-            if schema.primary_key:  # without a key, each row is applied separately
-                kept[partner.get(number, number)] = False
+            if key and number in before and not _has_new_key(changes, schema, number):
+                kept[before[number]] = False
     return kept
+
+
+def _has_new_key(changes: Changes, schema: TableSchema, after: int) -> bool:
+    """Return True if an update has changed the key. A value that the log does not contain is unchanged.
+
+    ``after`` is the index of the new row, which directly follows the old one.
+    """
+    numbers = (schema.columns.get_field_index(name) for name in schema.primary_key)
+    columns = (changes.rows.column(number) for number in numbers if changes.arrived(number)[after])
+    return any(column[after - 1] != column[after] for column in columns)
 
 
 def _absent(

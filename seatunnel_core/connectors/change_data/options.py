@@ -148,7 +148,7 @@ WITHOUT_EFFECT: tuple[Option[Any], ...] = (
     ),
     Option("exactly_once", BOOLEAN, default=False, no_effect=_EXACT, doc="SeaTunnel's switch for exact snapshots."),
     Option(
-        "enable_concurrent_read", BOOLEAN, default=True, no_effect="chunks are always read in parallel",
+        "enable_concurrent_read", BOOLEAN, default=True, no_effect="the engine sets the parallelism",
         doc="SeaTunnel's switch for parallel snapshots.",
     ),
 )  # fmt: skip

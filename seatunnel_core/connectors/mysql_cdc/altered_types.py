@@ -1,4 +1,4 @@
-"""Column types in ALTER TABLE statements, to detect statements that do not affect how logged rows are read."""
+"""Column types and names in ALTER TABLE statements, to detect changes that affect how logged rows are read."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.mysql_cdc.definitions import NAME, altering_clauses, is_harmless, unquoted
+from seatunnel_core.connectors.mysql_cdc.definitions import (
+    NAME,
+    altering_clauses,
+    is_harmless,
+    renamed_columns,
+    unquoted,
+)
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 
@@ -36,9 +42,11 @@ _CHARSET = re.compile(r"\b(?:CHARACTER\s+SET|CHARSET|COLLATE)\b", _FLAGS)
 
 @define
 class AlteredTypes:
-    """Known column types of a table at a position of the log."""
+    """Known column types and former column names of a table at a position of the log."""
 
     _known: dict[str, str] = field(repr=False)
+    former_names: dict[str, str] = field(factory=dict, init=False)
+    """Former names of renamed columns by current name, in lower case."""
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> "AlteredTypes":
@@ -64,7 +72,10 @@ class AlteredTypes:
 
     def alter(self, text: str) -> None:
         """Apply an ALTER TABLE statement. Any other statement makes all types unknown."""
-        clauses = altering_clauses(text)
+        clauses, renamed = altering_clauses(text), renamed_columns(text)
+        former = {new: self.former_names.get(old, old) for new, old in renamed.items()}
+        kept = {name: old for name, old in self.former_names.items() if name not in renamed.values()}
+        self.former_names = {**kept, **former}
         if not clauses:
             self._known.clear()
         for clause in clauses:
@@ -75,6 +86,12 @@ class AlteredTypes:
                 self._known.clear()
         if sets_charset(text):
             self.forget_texts()
+
+    def renamed(self, columns: Sequence[Column], recorded: Sequence[str]) -> dict[str, str]:
+        """Return the former names of renamed columns by current name, as written in the given columns."""
+        written = {name.lower(): name for name in recorded}
+        former = {column.name: self.former_names.get(column.name.lower(), "") for column in columns}
+        return {name: written.get(old, old) for name, old in former.items() if old and old != name.lower()}
 
     def forget_texts(self) -> None:
         """Remove text columns, because columns that are defined later may have another character set."""

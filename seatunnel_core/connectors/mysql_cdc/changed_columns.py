@@ -21,10 +21,20 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 
 def defined_tables(
-    server: Server, state: ServerState, tables: Callable[[], tuple[Found, ...]]
+    server: Server,
+    state: ServerState,
+    tables: Callable[[], tuple[Found, ...]],
+    known: tuple[Found, ...] | None = None,
 ) -> tuple[tuple[Found, ...], LogPosition]:
-    """Return the current tables, and a log position at which the server had exactly these tables."""
-    before = tables()
+    """Return the current tables, and a log position at which the server had exactly these tables.
+
+    Args:
+        server: The server.
+        state: State of the server.
+        tables: Queries the tables.
+        known: Tables that were queried before, to query them once more only; ``None`` if there are none.
+    """
+    before = tables() if known is None else known
     while True:
         end = server.position(state)
         for table in before:  # this waits for a statement that is logged, but not visible yet
@@ -84,7 +94,7 @@ def resumed_columns(
 
     Raises:
         SourceChangedError: The log has rows with unknown columns, columns changed during the snapshot, or a column may
-            have lost its mask.
+            have lost its mask, or be selected only because of its new name.
         SourceError: The log cannot be read.
     """
     changed = changed_columns(record, tables)
@@ -107,7 +117,8 @@ def resumed_columns(
     former, defined = former_tables(server, definitions, progress, changed, types, end)
     found = [recorded_ones[each.reading.name] if each.reading.name in former else each for each in tables]
     for each in found:
-        rules.require_masks_kept(each, [column.name for column in recorded_ones[each.reading.name].columns])
+        name, before = each.reading.name, [column.name for column in recorded_ones[each.reading.name].columns]
+        rules.require_masks_kept(each, before, {} if name in former else types[name].renamed(each.columns, before))
     return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined, changed, former)
 
 
@@ -129,7 +140,7 @@ def former_tables(
         definitions: The captured tables with their current columns.
         progress: The restored progress.
         changed: Tables with columns that differ from the recorded ones.
-        types: Recorded column types by table; updated by this call.
+        types: Recorded column types and names by table; updated by this call.
         end: Position up to which the log is searched.
 
     Raises:

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.change_data.chunks import require_split_column
 from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.jdbc.databases.mysql import READING
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader
@@ -54,7 +55,12 @@ class ChunkReader:
     def of(
         cls, server: Server, state: ServerState, found: Found, log: LogReader, body: Mapping[str, Any]
     ) -> "ChunkReader":
-        """Return the reader for the body of a split."""
+        """Return the reader for the body of a split.
+
+        Raises:
+            SourceChangedError: The chunk was planned with another split column.
+        """
+        require_split_column(found, stored.string(body, "column"))
         return cls(
             server=server,
             state=state,

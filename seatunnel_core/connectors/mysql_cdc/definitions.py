@@ -85,6 +85,13 @@ _COLUMN = re.compile(
 )
 """Clauses of ALTER TABLE that change one column, with its old and new name."""
 
+_RENAMED = re.compile(
+    rf"(?:CHANGE{_GAP}(?:COLUMN{_GAP})?|RENAME\s+COLUMN{_GAP})(?:IF\s+EXISTS{_GAP})?{_COLUMN_NAME}\s*(?:TO{_GAP})?"
+    rf"{_COLUMN_NAME}",
+    _FLAGS,
+)
+"""Clauses of ALTER TABLE that may rename a column, with its old and new name."""
+
 _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
 """Keywords in a clause for one column that may change more than this column."""
 
@@ -203,10 +210,26 @@ def only_changes_columns(text: str) -> bool:
     return all(is_harmless(each) or _is_of_columns(each) for each in _clauses(found[3]))
 
 
+def keeps_columns(text: str) -> bool:
+    """Return True if a statement on a captured table removes rows or the primary key, but changes no columns."""
+    plain = _TOKEN.sub(_without_text, text)
+    return (_TRUNCATE.match(plain) or _DROP_KEY.match(plain)) is not None
+
+
 def altering_clauses(text: str) -> list[str]:
     """Return an ALTER TABLE statement's clauses, without comments and string contents; empty for other statements."""
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     return [] if found is None else _clauses(found[3])
+
+
+def renamed_columns(text: str) -> dict[str, str]:
+    """Return the former names of the columns that an ALTER TABLE statement renames, by new name, in lower case."""
+    found = {}
+    for match in filter(None, map(_RENAMED.match, altering_clauses(text))):
+        old, new = unquoted(match[1]), unquoted(match[2])
+        if new != old:
+            found[new] = old
+    return found
 
 
 def _is_of_columns(clause: str) -> bool:

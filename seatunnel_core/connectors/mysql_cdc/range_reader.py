@@ -99,7 +99,7 @@ class RangeReader:
         if "until_ms" not in self.body:
             return self.end
         until_ms = stored.number(self.body, "until_ms")
-        late = (each.begin for each in batch.transactions if _milliseconds(each, round_up=False) >= until_ms)
+        late = (each.begin for each in batch.transactions if milliseconds(each, round_up=False) >= until_ms)
         return min([self.end, *late])
 
     def _emitted(
@@ -144,7 +144,7 @@ class RangeReader:
 
     def _is_wanted(self, transaction: Transaction, end: LogPosition) -> bool:
         since_ms = stored.number(self.body, "since_ms") if "since_ms" in self.body else 0
-        return transaction.begin < end and _milliseconds(transaction) >= since_ms
+        return transaction.begin < end and milliseconds(transaction) >= since_ms
 
     def _redefined(self, batch: ChangeBatch, end: LogPosition, *, is_copying: bool) -> tuple[str, list[str]]:
         """Return a message if the statement at the end of the batch redefined captured tables, else ``""``.
@@ -184,7 +184,7 @@ def _before(end: LogPosition, transactions: Sequence[Transaction]) -> Sequence[T
     return [each for each in transactions if each.begin < end]
 
 
-def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
+def milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
     """Return the commit time in milliseconds, rounded up or down if the server only logs seconds."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 + 999 * round_up if micros is None else micros // 1000

@@ -12,10 +12,11 @@ from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, Col
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.reading import Found, narrowed
 from seatunnel_core.connectors.mysql_cdc.definitions import logged_columns
+from seatunnel_core.connectors.mysql_log.declared import kind_of
 
 
 def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False) -> bytes:
-    """Return a record of the names, columns, keys and split columns of tables.
+    """Return a record of the names, columns, keys, split columns and time zones of tables.
 
     Args:
         tables: The tables.
@@ -60,7 +61,8 @@ def known_tables(
         is_copying: True during the snapshot, when the split columns must not change.
 
     Raises:
-        SourceChangedError: A table was removed, or has another key or another split column.
+        SourceChangedError: A table was removed, or has another key, another split column, other masks or TIMESTAMP
+            values in another time zone.
     """
     known = {each.reading.name: each for each in tables}
     found = []
@@ -71,11 +73,7 @@ def known_tables(
                 f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
             )
         now = _record(table, rules, logs_names=logs_names)
-        if not _has_rules(table, then, rules):
-            raise SourceChangedError(
-                f"the masks or the filter of {name} have changed since the job started; restore them, or start a "
-                "new job"
-            )
+        _require_same_options(table, then, rules)
         is_same = now["columns"] == then["columns"]
         if is_same and "all" in now and now["all"] != then.get("all"):
             raise SourceChangedError(
@@ -119,18 +117,6 @@ def captured_ones(record: bytes, tables: Sequence[Found]) -> list[Found]:
     return [each for each in tables if each.reading.name in names]
 
 
-def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
-    """Return a warning about tables that match the options but are not captured; ``None`` if there are none."""
-    names = {each.reading.name for each in captured}
-    later = [each.reading.name for each in tables if each.reading.name not in names]
-    if not later:
-        return None
-    return (
-        f"the job does not capture {', '.join(later)}, because these tables were not selected when it started; "
-        "start a new job to capture them"
-    )
-
-
 def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, Any]:
     split, columns = table.split_column, logged_columns(table)
     every = [[column.name, column.declared] for column in columns] if len(columns) > len(table.columns) else []
@@ -138,9 +124,25 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
         "columns": _columns(table),
         **({"all": every} if every and not logs_names else {}),
         **({"rules": written} if (written := rules.recorded(table)) else {}),
+        **({"zone": _zone(table)} if any(kind_of(each.declared) == "timestamp" for each in table.columns) else {}),
         "key": [*table.schema().primary_key],
         "split": None if split is None else [split.name, split.order],
     }
+
+
+def _require_same_options(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> None:
+    """Raise SourceChangedError if the filter, the masks or the time zone of a table differ from the record."""
+    name = table.reading.name
+    if not _has_rules(table, then, rules):
+        raise SourceChangedError(
+            f"the masks or the filter of {name} have changed since the job started; restore them, or start a new job"
+        )
+    if "zone" in then and then["zone"] != _zone(table):
+        raise SourceChangedError(
+            f"the option 'server-time-zone' has changed since the job started, from {then['zone']} to "
+            f"{_zone(table)}: TIMESTAMP values of {name} would differ from earlier ones, and rows could be lost; "
+            "restore the option, or start a new job"
+        )
 
 
 def _has_rules(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> bool:
@@ -151,6 +153,11 @@ def _has_rules(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> boo
     masks, now = then.get("masks", {}), rules.recorded_by_column(table)
     both = {"", *(column[0] for column in then["columns"])} & {"", *(column.name for column in table.columns)}
     return all(masks.get(name) == now.get(name) for name in both)
+
+
+def _zone(table: Found) -> str:
+    """Return the time zone in which TIMESTAMP values of a table are read."""
+    return dict(table.reading.dialect.address.properties).get("serverTimezone", "UTC")
 
 
 def _columns(table: Found) -> list[list[str]]:

@@ -10,8 +10,12 @@ from weakref import WeakKeyDictionary
 from attrs import evolve, field, frozen
 
 from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
-from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.jdbc import options as jdbc
+from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
+from seatunnel_core.connectors.jdbc.databases.mysql_session import ZONES
 from seatunnel_core.connectors.mysql_cdc import retention
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
@@ -338,6 +342,19 @@ class Server:
                 f"{position.offset} ({oldest}): changes are lost. Start a new job, and let the server keep its log for "
                 "longer (binlog_expire_logs_seconds or expire_logs_days)"
             )
+
+
+def server_of(options: Options, zone: str) -> Server:
+    """Return the server for options of ``Jdbc``. All of its sessions have a time zone.
+
+    Raises:
+        UsageError: The URL is invalid.
+    """
+    address = address_of(options)
+    if address.kind != "mysql":
+        raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
+    zoned = {name: value for name, value in address.properties if name not in ZONES} | {"serverTimezone": zone}
+    return Server(dialect=MySQL(evolve(address, properties=tuple(sorted(zoned.items()))), options[jdbc.POOL]))
 
 
 def _text(value: Any) -> str:

@@ -24,14 +24,12 @@ from seatunnel_core.connector_api.source import (
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
+from seatunnel_core.connectors.change_data.captured_table import later_tables
 from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, requested, require_table, skipped_chunk
 from seatunnel_core.connectors.change_data.table_choice import TableChoice
-from seatunnel_core.connectors.jdbc import options as jdbc
-from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
-from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
@@ -53,12 +51,11 @@ from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
     captured_ones,
     changed_columns,
     known_tables,
-    later_tables,
     recorded,
     same_tables,
 )
 from seatunnel_core.connectors.mysql_cdc.retention import Retention
-from seatunnel_core.connectors.mysql_cdc.server import Server, ServerReplacedError, ServerState
+from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError, ServerState, server_of
 from seatunnel_core.connectors.mysql_cdc.server_tables import chosen_tables, database_pattern, for_tasks
 from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
 from seatunnel_core.connectors.mysql_cdc.table_checks import require_lockable
@@ -100,15 +97,11 @@ class MySQLCdcSource(Source):
         TableChoice.of(options)
         self._databases = database_pattern(options)
         self._jdbc = shared.jdbc_options(options, int_narrowing=options[opt.INT_NARROWING])
-        address = address_of(self._jdbc)
-        if address.kind != "mysql":
-            raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
         self._emission = Emission.of(options, self.connector)
         self.has_origins = self._emission.messages is None
         # Messages contain moments, which a zone with summer time would make ambiguous.
         self._zone: str = options[opt.SERVER_ZONE] if self._emission.messages is None else "UTC"
-        zoned = tuple(sorted({**dict(address.properties), "serverTimezone": self._zone}.items()))
-        self._server = Server(dialect=MySQL(evolve(address, properties=zoned), self._jdbc[jdbc.POOL]))
+        self._server = server_of(self._jdbc, self._zone)
         self._tables: tuple[Found, ...] = ()
         self._state: ServerState | None = None
         self._planner: Planner | None = None
@@ -175,7 +168,9 @@ class MySQLCdcSource(Source):
         self._tracking.verify(self._server, self._state, progress)
         if self._emission.messages is not None:
             return schemas
-        if self._planner is not None:
+        # A change of columns may already be applied: a restart in the same process must not report it again.
+        is_applied = progress.is_reported and self._defined is not None and progress.log <= self._defined
+        if self._planner is not None and not is_applied:
             known = known_tables(record, self._tables, rules, logs_names=self._state.logs_names)
             if not changed_columns(record, known):
                 return self._emission.schemas(known)
@@ -214,7 +209,8 @@ class MySQLCdcSource(Source):
         assert self._state is not None
         rules, logs_names = self._emission.rules, self._state.logs_names
         names: bytes = cursor["tables"] if cursor else recorded(tables, rules, logs_names=logs_names)
-        progress = Progress.of(cursor) if cursor else first_progress(self.options, self._server, self._state)
+        start = (self.options, self._server, self._state, tables, self._found)
+        progress = Progress.of(cursor) if cursor else first_progress(*start)
         warnings: list[str | None] = [] if cursor else [*self._warnings()]
         if (elsewhere := self._elsewhere(progress)) is not None:
             if progress.reading is not None:  # its reader reports that it has read nothing, or what it has read before
@@ -321,15 +317,19 @@ class MySQLCdcSource(Source):
     def _look(self) -> tuple[Found, ...]:
         """Return the captured tables, sorted by name. The result is cached."""
         if not self._tables:
-            state = self._server.require_capturable()
-            if self._server.known is not None and self._server.known.identity != state.identity:
-                raise self._server.replaced(state.identity)
-            self._state, self._server = state, evolve(self._server, known=state)
-            found = chosen_tables(self._server, self._databases, self.options, self._jdbc, self._emission.rules)
-            self._server.require_logged(self._state, {path_of(each)[0] for each in found})
-            self._emission.require_supported(found)
-            self._tables = tuple(map(divisible, found))
+            self._tables = self._found()
         return self._tables
+
+    def _found(self) -> tuple[Found, ...]:
+        """Query the state of the server and the captured tables."""
+        state = self._server.require_capturable()
+        if self._server.known is not None and self._server.known.identity != state.identity:
+            raise self._server.replaced(state.identity)
+        self._state, self._server = state, evolve(self._server, known=state)
+        found = chosen_tables(self._server, self._databases, self.options, self._jdbc, self._emission.rules)
+        self._server.require_logged(self._state, {path_of(each)[0] for each in found})
+        self._emission.require_supported(found)
+        return tuple(map(divisible, found))
 
     # -- reading --------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import Places
 from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
+from seatunnel_core.rows.kind import RowKind
 
 Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
 """Function that returns, for each key, the number of bounds that are less than or equal to it."""
@@ -66,7 +67,7 @@ class WindowFilter:
         for number, chunk in enumerate(own):
             inside = np.flatnonzero(places == number)
             keep[inside] = [begins[int(row)] >= chunk.mark for row in inside]
-        return keep
+        return keep if found.split_column is None else _with_unplaced(keep, changes, found.split_column.name)
 
     def _places(self, own: Sequence[MarkedChunk], found: Found, changes: TableChanges, placing: Placing) -> Places:
         """Return the index of each row's chunk: -1 for earlier chunks, the number of chunks for later ones."""
@@ -76,3 +77,16 @@ class WindowFilter:
         keys = changes.rows.column(found.split_column.name)
         places = placing(found, own[0].order, bounds, keys)
         return places - 1 if own[0].low is not None else places
+
+
+def _with_unplaced(keep: Flags, changes: TableChanges, column: str) -> Flags:
+    """Return the mask with the rows whose key the log does not contain, because of ``binlog_row_image = MINIMAL``.
+
+    The new row of an update then has the key of the old one. Other rows may belong to any chunk, so they are kept. If
+    such a row is emitted, it is an error.
+    """
+    unplaced = ~changes.arrived(changes.rows.schema.get_field_index(column))
+    after = np.flatnonzero(unplaced & (changes.kinds == RowKind.UPDATE_AFTER))
+    keep = keep | unplaced
+    keep[after] = keep[after - 1]
+    return keep

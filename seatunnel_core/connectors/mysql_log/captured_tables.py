@@ -6,6 +6,7 @@ from typing import Protocol
 
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
+from seatunnel_core.connectors.mysql_log.table_map import TableMap
 
 _IDENTIFIER = re.compile(r"[\w$]+")
 
@@ -20,6 +21,10 @@ class Tables(Protocol):
         of MariaDB's types ``inet4``, ``inet6`` and ``uuid`` are then read as bytes. Called once for each version of a
         table in the log, and again after a DDL statement that ended a batch and names the table.
         """
+
+    def reads(self, table: TableMap) -> bool:
+        """Return False to skip the rows of a captured table. Called whenever ``columns`` returned its columns."""
+        return True
 
     def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
         """Return a function that selects columns of a captured table by name; ``None`` to read all logged columns.

@@ -155,6 +155,8 @@ class ChangedRows:
         if declared is None:
             return None
         found = table_map_of(shape, of_maria=self.of_maria)
+        if not self._captured.reads(found):
+            return None
         logged = columns_of(found, declared, self._rules, self._captured.selects(database, name))
         visible = tuple(column for column in logged if not column.hidden)
         schema = pa.schema([pa.field(column.name, column.arrow) for column in visible])

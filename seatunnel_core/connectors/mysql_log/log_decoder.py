@@ -32,7 +32,7 @@ from seatunnel_core.connectors.mysql_log.events import (
 from seatunnel_core.connectors.mysql_log.fields import DAMAGED
 from seatunnel_core.connectors.mysql_log.payload import payload_events
 from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
-from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_of_statement, xa_id_of
+from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_of_statement, without_values, xa_id_of
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
 
 Event = tuple[bytes, int, int]
@@ -287,7 +287,7 @@ class LogDecoder:
         assert transaction is not None
         if meaning is StatementKind.ROWS and self._captured.may_change_rows(found):
             raise StatementLoggedError(
-                f"a statement changed rows that are not in the log ({found.text[:120]!r}); run SET GLOBAL "
+                f"a statement changed rows that are not in the log ({without_values(found.text)!r}); run SET GLOBAL "
                 "binlog_format = 'ROW' on the server, and read the changed tables again"
             )
         stopped = None if self._explicit else self._end(Outcome.COMMITTED)

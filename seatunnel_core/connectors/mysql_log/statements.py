@@ -8,7 +8,13 @@ from seatunnel_core.connectors.mysql_log.events import XaId
 
 _COMMENT = re.compile(r"\s+|/\*(?![!M]).*?\*/|--[ \t\r\n].*?(?:\n|$)|#.*?(?:\n|$)|/\*M?!\d*|\*/", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]+")
+_VALUE = re.compile(r"""['"=(]|(?<![\w$`])\.?\d|\b(?:TRUE|FALSE)\b|/\*|--\s|#""", re.IGNORECASE)
+"""Possible beginning of a value, or of a comment, which may contain values."""
+
 _XA_ID = re.compile(r"X'([0-9a-fA-F]*)'\s*,\s*X'([0-9a-fA-F]*)'\s*,\s*(\d+)")
+
+_SHOWN = 120
+"""Maximum length of a statement in messages."""
 
 
 class StatementKind(enum.Enum):
@@ -60,15 +66,23 @@ def kind_of_statement(text: str) -> StatementKind:
     return _WORDS.get(first, StatementKind.DEFINITION)
 
 
+def without_values(text: str) -> str:
+    """Return the beginning of a statement up to its first value, for messages, because columns may be masked.
+
+    The rest is omitted, because ``sql_mode`` determines where a string ends.
+    """
+    start = _start(text, 0)
+    value = _VALUE.search(text, start)
+    shown = " ".join(text[start : None if value is None else value.start()].split())
+    return shown if value is None and len(shown) <= _SHOWN else f"{shown[:_SHOWN]} …"
+
+
 def _words(text: str) -> tuple[str, str, str]:
     """Return the first three words of a statement in upper case, without comments."""
     found: list[str] = []
     at = 0
     while len(found) < 3:
-        while match := _COMMENT.match(text, at):
-            at = match.end()
-        while text[at : at + 1] == "(":
-            at += 1
+        at = _start(text, at)
         word = _WORD.match(text, at)
         if word is None:
             break
@@ -76,6 +90,15 @@ def _words(text: str) -> tuple[str, str, str]:
         at = word.end()
     first, second, third, *_ = [*found, "", "", ""]
     return first, second, third
+
+
+def _start(text: str, at: int) -> int:
+    """Return the position after comments and opening parentheses."""
+    while match := _COMMENT.match(text, at):
+        at = match.end()
+    while text[at : at + 1] == "(":
+        at += 1
+    return at
 
 
 def xa_id_of(text: str) -> XaId:

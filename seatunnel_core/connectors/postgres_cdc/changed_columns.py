@@ -7,6 +7,7 @@ from attrs import evolve
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.change_data.chunks import require_split_column
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.rereading import restarted
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW
@@ -37,7 +38,8 @@ def resumed_tables(
             current ones.
 
     Raises:
-        SourceChangedError: A transaction has rows with former and new columns, or a column may have lost its mask.
+        SourceChangedError: A transaction has rows with former and new columns, or a column may have lost its mask, or
+            be selected only because of its new name.
     """
     former, change = dict(state.tables), state.changed
     stopped = "" if change is None else change.table
@@ -55,12 +57,74 @@ def resumed_tables(
     for each in found:
         if not each.has_shape(former[each.name]):
             rules.require_masks_kept(each.found, names.get(each.name, ()))
+            if not each.is_readable:
+                _require_protected_in_log(state.protected.get(each.name, {}), each, logged[each.path], rules)
     return found
 
 
 def is_copying(state: Capture, tables: int) -> bool:
     """Return True until the log has been read up to the marks of the last chunks."""
     return state.chunks.table < tables or bool(state.waiting or state.marks) or not state.log
+
+
+def require_split_columns(state: Capture, tables: Sequence[Captured]) -> None:
+    """Check that the bounds of the snapshot's chunks still apply to the split columns of their tables.
+
+    ``tables`` are the current tables, in the order of the state.
+
+    Raises:
+        SourceChangedError: A table has another split column.
+    """
+    for index, column in state.split_columns.items():
+        require_split_column(tables[index].found, column)
+
+
+def require_protected(state: Capture, tables: Sequence[Captured], rules: ColumnRules) -> None:
+    """Check that no renamed column lost its mask, or is selected only because of its new name.
+
+    ``tables`` are the current tables, in the order of the state.
+
+    Raises:
+        SourceChangedError: A masked or unselected column was renamed.
+    """
+    for each in tables:
+        known = state.protected.get(each.name, {})
+        renamed = {now: known[number] for number, now in each.numbers.items() if known.get(number, now) != now}
+        rules.require_masks_kept(each.found, (), renamed)
+
+
+def _require_protected_in_log(
+    protected: Mapping[int, str], table: Captured, logged: LogTable, rules: ColumnRules
+) -> None:
+    """Check the names of a table's columns in the log, which are neither the recorded nor the current ones.
+
+    The log does not contain the numbers of columns. A name that no longer exists may be that of any former column.
+
+    Raises:
+        SourceChangedError: A masked or unselected column may have another name in the log.
+    """
+    names, now = [each.name for each in logged.columns], table.numbers
+    protected = {number: name for number, name in protected.items() if rules.protection(table.path, name)}
+    lost = [name for number, name in protected.items() if name not in names and now.get(number) not in names]
+    unknown = [each for each in names if each not in now.values() and not rules.protection(table.path, each)]
+    is_swapped = [each for each in names if each in now.values()] != [each for each in now.values() if each in names]
+    if (lost and unknown) or (protected and is_swapped):
+        name = (*lost, *protected.values())[0]
+        raise SourceChangedError(
+            f"columns of {table.name} were renamed several times since the job started, and the log contains rows in "
+            f"which the values of {name}, which {rules.protection(table.path, name)}, may have another name: "
+            f"{', '.join(names)}. Start a new job"
+        )
+
+
+def protected_columns(state: Capture | None, tables: Sequence[Captured]) -> Mapping[str, Mapping[int, str]]:
+    """Return the masked and unselected columns by table, for the state; tables without such columns are omitted.
+
+    The columns of a table whose former columns are still read do not change.
+    """
+    known = {} if state is None else state.protected
+    found = {each.name: each.protected if each.is_readable else known.get(each.name, {}) for each in tables}
+    return {table: columns for table, columns in found.items() if columns}
 
 
 def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool) -> Capture:
@@ -90,7 +154,8 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
         names = ", ".join(changed)
         raise SourceChangedError(f"the columns of {names} have changed since the job started. {START_ANEW}")
     rereads = restarted(state.rereads, changed)
-    return evolve(state, tables=tuple((table.name, table.shape) for table in tables), rereads=rereads)
+    shapes = tuple((table.name, table.shape) for table in tables)
+    return evolve(state, tables=shapes, protected=protected_columns(state, tables), rereads=rereads)
 
 
 def checked_change(state: Capture) -> Capture:

@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import StoredValueError
 from seatunnel_core.connectors.change_data import rereading
-from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart, split_column_of
 from seatunnel_core.connectors.change_data.rereading import Rereads, rereads_of
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.postgres_cdc.published_tables import PublishedTable
@@ -106,6 +106,16 @@ class Capture:
     """
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
+    split_columns: Mapping[int, str] = field(factory=dict, repr=False)
+    """Columns to which the bounds of ``waiting`` and ``marks`` apply, by table index. Tables without a split column, or
+    divided by an older version, are omitted.
+    """
+
+    protected: Mapping[str, Mapping[int, str]] = field(factory=dict, repr=False)
+    """Masked and unselected columns of each table by number. Tables without such columns, or last read by an older
+    version, are omitted.
+    """
+
     until: str = ""
     """Log position after which no mark contains a transaction; empty before the log is read."""
 
@@ -145,6 +155,10 @@ class Capture:
             "next": self.next,
             "waiting": [each.record() for each in self.waiting],
             "marks": [each.record() for each in self.marks],
+            "split_columns": {str(table): column for table, column in self.split_columns.items()},
+            "protected": {
+                table: {str(number): name for number, name in each.items()} for table, each in self.protected.items()
+            },
             "until": self.until,
             "reading": self.reading,
             "committed_ms": self.committed_ms,
@@ -162,6 +176,7 @@ class Capture:
         """
         if stored.number(record, "format") != FORMAT:
             raise StoredValueError("the cursor of Postgres-CDC was written by another version")
+        columns = stored.below(record, "split_columns") if "split_columns" in record else {}
         return cls(
             server=stored.text(record, "server"),
             timeline=stored.number(record, "timeline") if "timeline" in record else 0,
@@ -176,6 +191,11 @@ class Capture:
             next=stored.number(record, "next"),
             waiting=tuple(map(Mark.from_record, stored.items(record, "waiting"))),
             marks=tuple(map(Mark.from_record, stored.items(record, "marks"))),
+            split_columns={int(table): str(column) for table, column in columns.items()},
+            protected={
+                str(table): {int(number): str(name) for number, name in each.items()}
+                for table, each in record.get("protected", {}).items()
+            },
             until=stored.text(record, "until"),
             reading=stored.text(record, "reading"),
             committed_ms=stored.number(record, "committed_ms") if "committed_ms" in record else 0,
@@ -190,7 +210,10 @@ class Capture:
     def planned(self, chunks: Sequence[Chunk], after: ChunkStart) -> "Capture":
         """Return the state with planned chunks added."""
         made = tuple(Mark(table=each.table, high=each.piece.high, order=each.piece.order) for each in chunks)
-        return evolve(self, chunks=after, next=self.next + len(made), waiting=(*self.waiting, *made))
+        waiting = (*self.waiting, *made)
+        columns = {each.table: column for each in chunks if (column := split_column_of(each.found))}
+        columns = {**self.split_columns, **columns}
+        return evolve(self, chunks=after, next=self.next + len(made), waiting=waiting, split_columns=columns)
 
     def read(self, number: int, snapshot: str) -> "Capture":
         """Return the state after a chunk has been read.

@@ -38,6 +38,9 @@ class Planned:
     again_ms: int | None
     """Pause before the next poll, in milliseconds; ``None`` when planning is complete."""
 
+    is_delayed: bool = False
+    """True if open transactions delay the snapshot of a table."""
+
 
 class Visibility(Protocol):
     """Transactions that new snapshots of the server contain."""
@@ -101,7 +104,7 @@ class Planner:
             state, items = self._reread(state, connection, at, visibility)
             if items:
                 return Planned(state, items, _WAIT_MS)
-        return self._next_range(state, at)
+        return evolve(self._next_range(state, at), is_delayed=bool(state.ending))
 
     def _reread(
         self, state: Capture, connection: Any, end: LogEnd, visibility: Visibility
@@ -139,7 +142,7 @@ class Planner:
             return Planned(state, (), _WAIT_MS)
         name = snapshot()
         if name is None:
-            return Planned(state, (), POLL_MS)
+            return Planned(state, (), POLL_MS, is_delayed=True)
         chunks, after = self._chunks.take(state.chunks, most, connection)
         items = tuple(
             {"chunk": {**chunk.body(), **more, "number": state.next + number}, "rows": chunk.piece.rows}
@@ -164,7 +167,7 @@ class Planner:
         if state.stop and start >= Lsn.parse(state.stop):
             return Planned(state, (), None)
         if start >= until and state.marks:
-            state = evolve(state, marks=())
+            state = evolve(state, marks=(), split_columns={})
         # For each range the server reads its log from the restart position on: with a long transaction, small ranges
         # would take longer and longer.
         repeated = 0 if end.restart is None else start.value - end.restart.value

@@ -7,6 +7,8 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.tables import Captured, require_identities
 from seatunnel_core.connectors.postgres_log.publications import TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
@@ -64,6 +66,27 @@ def published_tables(
         (schema, name): PublishedTable(oid=oid, entry=entry or "", key=tuple(key))
         for schema, name, oid, entry, key in run(connection, _TABLES.format(schemas=schemas), values)
     }
+
+
+def require_captured(
+    connection: Any, settings: Settings, tables: Sequence[Captured], published: Sequence[PublishedTable]
+) -> None:
+    """Check that the log contains all changes of the tables since the job started, with the needed columns.
+
+    Args:
+        connection: A psycopg connection in autocommit mode.
+        settings: The settings of the job.
+        tables: The captured tables.
+        published: Publication entries of the tables when the job started, in the same order.
+
+    Raises:
+        SourceChangedError: Changes, or columns of old rows, may be missing.
+    """
+    paths = [table.path for table in tables]
+    keys = {each.path: key for each in tables if each.has_own_key and (key := each.found.schema().primary_key)}
+    found = published_tables(connection, settings.publication, paths)
+    require_published(settings.publication, list(zip(paths, published, strict=True)), found, keys)
+    require_identities(connection, tables, settings)
 
 
 def require_published(

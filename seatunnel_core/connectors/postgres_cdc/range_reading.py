@@ -21,7 +21,7 @@ from seatunnel_core.connectors.postgres_cdc.cursor import ColumnsChange, Mark
 from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_cdc.tables import Captured, old_columns
 from seatunnel_core.connectors.postgres_cdc.visibility import become_visible
 from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Transaction, Truncation
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
@@ -230,7 +230,7 @@ class RangeReader:
             if shape_changes(changes.table.schema, table.found.schema().columns):
                 return False
             self._require_key(table, changes.table, where)
-            self._require_filtered(table, changes.table, where)
+            self._require_identity(table, changes.table, where)
             self._shapes[number] = changes.table
         self._last[number] = int(changes.transactions[-1])
         return True
@@ -279,13 +279,13 @@ class RangeReader:
                 f"{', '.join(key) or 'none'} to {', '.join(logged.key) or 'none'}. Start a new job"
             )
 
-    def _require_filtered(self, table: Captured, logged: LogTable, where: str) -> None:
-        """Raise ``SourceChangedError`` if old rows of the log do not contain the columns of the table's filter."""
-        missing = set(table.filtered) - set(logged.key)
+    def _require_identity(self, table: Captured, logged: LogTable, where: str) -> None:
+        """Raise ``SourceChangedError`` if old rows of the log do not contain the columns that the job needs."""
+        missing = set(old_columns(table, self._settings)) - set(logged.key)
         if missing:
             raise SourceChangedError(
                 f"{where}: the replica identity of {table.name} was changed, so old rows do not contain the column "
-                f"{min(missing)} of its filter; run ALTER TABLE … REPLICA IDENTITY FULL, and start a new job"
+                f"{min(missing)}; run ALTER TABLE … REPLICA IDENTITY FULL, and start a new job"
             )
 
     def _marks(self, connection: Any, number: int) -> SeenRows | None:

@@ -24,6 +24,7 @@ from seatunnel_core.connector_api.source import (
 )
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
+from seatunnel_core.connectors.change_data.captured_table import later_tables
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.rereading import skipped_chunk
@@ -42,12 +43,7 @@ from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
-from seatunnel_core.connectors.postgres_cdc.published_tables import (
-    MISSING,
-    PublishedTable,
-    published_tables,
-    require_published,
-)
+from seatunnel_core.connectors.postgres_cdc.published_tables import MISSING, published_tables, require_captured
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.requested_reread import requested
 from seatunnel_core.connectors.postgres_cdc.server import (
@@ -61,6 +57,7 @@ from seatunnel_core.connectors.postgres_cdc.server import (
     slot_note,
 )
 from seatunnel_core.connectors.postgres_cdc.settings import Settings, require_own_slots
+from seatunnel_core.connectors.postgres_cdc.snapshot_delay import SnapshotDelay
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
@@ -72,7 +69,7 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
 )
 from seatunnel_core.connectors.postgres_cdc.visibility import ServerVisibility
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
-from seatunnel_core.connectors.postgres_log.publications import TableName, publication
+from seatunnel_core.connectors.postgres_log.publications import publication
 from seatunnel_core.connectors.postgres_log.slots import required_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect
 
@@ -110,6 +107,7 @@ class PostgresCdcSource(Source):
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()
         self._preparation: Preparation | None = Preparation(self._settings)
+        self._delay = SnapshotDelay()
         self._is_closed = False
         self._planner: Planner | None = None
         self._observed: Observed | None = None
@@ -165,6 +163,8 @@ class PostgresCdcSource(Source):
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
+        changed_columns.require_split_columns(state, tables)
+        changed_columns.require_protected(state, tables, self._emission.rules)
         with self._connected() as connection:
             require_same_server(connection, self._settings.address, state.server, state.timeline)
             if self._emission.messages is not None:
@@ -177,7 +177,7 @@ class PostgresCdcSource(Source):
             require_same_keys(self._emission.schemas([table.found for table in (*present, *tables)]), schemas)
             changed_columns.with_columns(state, tables, emits_rows=True)
             self._emission.require_supported([table.found for table in tables])
-            self._tables = tables
+            self._tables = tuple({each.name: each for each in (*self._tables, *tables)}.values())
         return self._emission.schemas([table.found for table in tables])
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
@@ -188,6 +188,7 @@ class PostgresCdcSource(Source):
                 self.close()
 
     def _polled(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        chosen = self._tables
         with self._connected() as connection:
             state = self._state(connection, cursor, planning.job_id)
             if state is None:
@@ -214,12 +215,15 @@ class PostgresCdcSource(Source):
             after = found.state
             self._observe(connection, after, ends, is_first=not cursor)
             if after.reading and found.items and after.published:
-                self._require_published(connection, after)
+                tables = in_order(self._tables, (name for name, _ in after.tables))
+                require_captured(connection, self._settings, tables, after.published)
             if after.until:
                 snapshot.close()
             if not found.items and not after.reading and after.log:
                 advance_idle_slot(connection, self._settings.slot, planner.confirmed)
-            return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms)
+            later = later_tables([each.found for each in self._tables], [each.found for each in chosen])
+            warnings = (*(self._delay.warnings(connection) if found.is_delayed else ()), *filter(None, [later]))
+            return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms, warnings=warnings)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Add reported chunk marks and range ends to the cursor."""
@@ -306,13 +310,13 @@ class PostgresCdcSource(Source):
     def _first(self, connection: Any, job_id: str) -> Capture | None:
         """Create the slot and the publication. Return the initial state; ``None`` while open transactions delay it."""
         settings, tables = self._settings, self._found(connection)
-        start = None
+        start, paths = None, [table.path for table in tables]
         if settings.reads_log:
             assert self._preparation is not None, "only the driver polls"
-            start = self._preparation.next(connection, job_id, [table.path for table in tables])
+            start = self._preparation.next(connection, job_id, paths)
             if start is None:
                 return None
-        published = self._published_tables(connection, tables) if settings.reads_log else {}
+        published = published_tables(connection, settings.publication, paths) if settings.reads_log else {}
         return Capture(
             **identity(connection),
             slot=settings.slot if settings.reads_log else "",
@@ -320,18 +324,9 @@ class PostgresCdcSource(Source):
             published=tuple(published.get(table.path, MISSING) for table in tables if settings.reads_log),
             log="" if start is None else str(start.position),
             least=0 if start is None else start.least,
+            protected=changed_columns.protected_columns(None, tables),
             chunks=ChunkStart(table=0 if settings.reads_tables else len(tables)),
         )
-
-    def _published_tables(self, connection: Any, tables: Sequence[Captured]) -> Mapping[TableName, PublishedTable]:
-        return published_tables(connection, self._settings.publication, [table.path for table in tables])
-
-    def _require_published(self, connection: Any, state: Capture) -> None:
-        """Raise SourceChangedError if the publication may have omitted changes since the job started."""
-        tables = in_order(self._tables, (name for name, _ in state.tables))
-        known = list(zip([table.path for table in tables], state.published, strict=True))
-        keys = {each.path: key for each in tables if each.has_own_key and (key := each.found.schema().primary_key)}
-        require_published(self._settings.publication, known, self._published_tables(connection, tables), keys)
 
     def _planner_of(self, state: Capture) -> Planner:
         if self._planner is None:

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -16,6 +18,7 @@ from seatunnel_core.connectors.change_data.table_choice import named
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.postgres_cdc.column_numbers import column_numbers
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
@@ -34,19 +37,22 @@ SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
 """
 _IDENTITIES = """
 WITH RECURSIVE tree AS (
-  SELECT c.oid, c.relreplident FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-   WHERE n.nspname = %s AND c.relname = %s
+  SELECT wanted.number, false AS is_part, c.oid, c.relreplident
+    FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS wanted (schema_name, table_name, number)
+    JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
+    JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
   UNION ALL
-  SELECT c.oid, c.relreplident FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
+  SELECT tree.number, true, c.oid, c.relreplident FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
     JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
-SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a.attname::text)
+SELECT c.number, c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a.attname::text)
          FROM pg_catalog.pg_index i
          JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
           AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
-  FROM tree c
+        WHERE i.indrelid = c.oid AND i.indimmediate
+          AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
+  FROM tree c ORDER BY c.number, c.is_part, c.oid
 """
-"""Query for the replica identities of the table and of its partitions; the server uses all of them."""
+"""Query for the replica identities of tables and of their partitions; the server uses all of them."""
 
 
 @frozen(kw_only=True)
@@ -63,6 +69,12 @@ class Captured:
 
     filtered: tuple[str, ...] = ()
     """Columns that the row filter needs."""
+
+    numbers: Mapping[int, str] = field(factory=dict, repr=False)
+    """Current names of all columns by number, in the order of the numbers."""
+
+    protected: Mapping[int, str] = field(factory=dict, repr=False)
+    """Masked and unselected columns in ``numbers``."""
 
     has_own_key: bool = True
     """True if the key is the primary key of the table; False if it is configured."""
@@ -150,6 +162,8 @@ def captured_tables(
     listed = _listed(connection, settings)
     configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
     logs_generated = connection.info.server_version >= _LOGS_GENERATED
+    described = list(_found(dialect, settings, tables, published, configured, rules))
+    numbers = column_numbers(connection, tables)
     return tuple(
         Captured(
             path=table,
@@ -157,9 +171,11 @@ def captured_tables(
             masks=rules.recorded(found),
             former_masks=rules.recorded_by_column(found),
             filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
+            numbers=numbers[table],
+            protected={number: name for number, name in numbers[table].items() if rules.protection(table, name)},
             has_own_key=table not in configured or not configured[table][CONFIGURED_KEY],
         )
-        for table, each in _found(dialect, settings, tables, published, configured, rules)
+        for table, each in described
         for found in [each if logs_generated else _without_generated(each)]
     )
 
@@ -202,20 +218,44 @@ def identity_problems(connection: Any, tables: Sequence[Captured], settings: Set
     ``settings`` state whether each table needs REPLICA IDENTITY FULL.
     """
     problems = []
-    for table in tables:
-        (_, whole, columns), *partitions = run(connection, _IDENTITIES, table.path)
+    paths = [table.path[0] for table in tables], [table.path[1] for table in tables]
+    for number, found in groupby(run(connection, _IDENTITIES, paths), itemgetter(0)):
+        table = tables[number - 1]
+        (_, _, whole, columns), *partitions = found
         key = table.found.schema().primary_key
         needed = tuple(dict.fromkeys((*key, *table.filtered)))
         filtered = " and the columns of its filter" if table.filtered else ""
         is_whole = settings.full or (settings.reads_log and not key)
         wanted = "all columns" if is_whole or whole == "f" else f"its key{filtered} ({', '.join(needed)})"
         shown = ".".join(map(quoted_name, table.path))
-        for name, identity, having in ((shown, whole, columns), *partitions):
+        for _, name, identity, having in ((number, shown, whole, columns), *partitions):
             if identity == "f" or (wanted != "all columns" and set(needed) <= set(having)):
                 continue
             of = table.name if name == shown else f"the partition {name} of {table.name}"
             problems.append(f"old rows of {of} do not contain {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
     return problems
+
+
+def require_identities(connection: Any, tables: Sequence[Captured], settings: Settings) -> None:
+    """Check the replica identities again. The log does not show the identity of a partition.
+
+    Raises:
+        SourceChangedError: A replica identity lacks the key of its table.
+    """
+    problems = identity_problems(connection, tables, settings)
+    if problems:
+        raise SourceChangedError(
+            f"a replica identity was changed, or a partition was added, since the job started: {'; '.join(problems)}. "
+            "Then resume the job; start a new job if rows were updated or deleted before that"
+        )
+
+
+def old_columns(table: Captured, settings: Settings) -> tuple[str, ...]:
+    """Return the columns that old rows in the log must contain."""
+    schema = table.found.schema()
+    if settings.full or not schema.primary_key:
+        return tuple(schema.columns.names)
+    return tuple(dict.fromkeys((*schema.primary_key, *table.filtered)))
 
 
 def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured, ...]:

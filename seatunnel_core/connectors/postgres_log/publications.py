@@ -19,7 +19,8 @@ SELECT schemaname::text, tablename::text, to_jsonb(t) -> 'attnames', to_jsonb(t)
 """
 _IDENTITIES = """
 SELECT c.relreplident::text, EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND (
-         CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) AND i.indisvalid),
+         CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) AND i.indisvalid
+          AND i.indimmediate),
        c.relkind::text, c.relpersistence::text, ARRAY(SELECT i.inhrelid::regclass::text FROM pg_catalog.pg_inherits i
          WHERE i.inhparent = c.oid AND c.relkind = 'r' ORDER BY 1)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -193,8 +194,8 @@ def _of_identity(connection: Any, table: TableName) -> list[str]:
     if identity == "f" or (identity in "di" and has_index):
         return []
     return [
-        f"updates and deletes of {shown} cannot be published, because the table has no replica identity; add a "
-        f"primary key, or run ALTER TABLE {_quoted(table)} REPLICA IDENTITY FULL"
+        f"updates and deletes of {shown} cannot be published, because the table has no replica identity (DEFERRABLE "
+        f"keys are not used); add a primary key, or run ALTER TABLE {_quoted(table)} REPLICA IDENTITY FULL"
     ]
 
 

@@ -12,7 +12,7 @@ SELECT pid, coalesce(application_name, ''), coalesce(client_addr::text, ''), coa
   FROM pg_catalog.pg_stat_activity WHERE pid = %s
 """
 _OPEN = """
-SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, '')
+SELECT l.transactionid::text::bigint, l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, '')
   FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
  WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
    AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
@@ -56,7 +56,16 @@ def session(connection: Any, pid: int) -> Session:
 
 def sessions_with_transactions(connection: Any) -> list[Session]:
     """Return the other sessions whose open transactions have an ID, sorted by transaction age."""
-    return list(dict.fromkeys(Session(*row) for row in run(connection, _OPEN)))
+    return list(dict.fromkeys(Session(*row) for _, *row in run(connection, _OPEN)))
+
+
+def oldest_transaction(connection: Any) -> tuple[int, Session] | None:
+    """Return the 32-bit ID and the session of the oldest open transaction of other sessions, or ``None``."""
+    found = run(connection, _OPEN)
+    if not found:
+        return None
+    transaction, *session = found[0]
+    return transaction, Session(*session)
 
 
 def listed(sessions: list[Session]) -> str:

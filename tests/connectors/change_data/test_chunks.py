@@ -20,6 +20,7 @@ from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, dialect_of
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 
 DECLARED = (*opt.CONNECTION, *opt.TABLES, *opt.CHUNKS, *opt.ROWS)
 
@@ -149,6 +150,27 @@ def test_another_column_divides_the_table(dialect: Dialect, tmp_path: Path) -> N
     assert found.split_column.name == "n"
     with pytest.raises(SourceError, match="pairs has no primary key"):
         table(dialect, tmp_path, "pairs", configured=configured, columns=["word"])
+
+
+@pytest.mark.parametrize("kind", [Chunks, SteppedChunks])
+def test_a_table_is_not_divided_further_by_another_column(dialect: Dialect, tmp_path: Path, kind: type[Chunks]) -> None:
+    """The rest of the table is not the one of the first column: rows would be lost and doubled."""
+
+    def divided_by(column: str) -> Chunks:
+        configured = Options({"table": "pairs", "snapshotSplitColumn": column}, opt.TABLE_CONFIG.type.entries)
+        return kind([table(dialect, tmp_path, "pairs", configured=configured)])
+
+    with dialect.pool.lend() as connection:
+        connection.exec_driver_sql("INSERT INTO pairs SELECT word, 100 - n FROM words")
+        connection.commit()
+    by_word, by_n = divided_by("word"), divided_by("n")
+    with dialect.pool.lend() as connection:
+        _, start = by_word.take(ChunkStart(), 1, connection)
+        start = ChunkStart.from_record(start.record())
+        with pytest.raises(SourceChangedError, match=r"split column of pairs has changed .* from word to n; restore"):
+            by_n.take(start, 1, connection)
+        earlier = {name: value for name, value in start.record().items() if name != "column"}
+        assert divided_by("word").take(ChunkStart.from_record(earlier), 1, connection)[0]
 
 
 def test_what_is_not_supported_is_refused() -> None:

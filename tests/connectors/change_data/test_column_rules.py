@@ -137,6 +137,17 @@ def test_a_renamed_column_may_not_lose_its_mask() -> None:
         masked.require_masks_kept(found, ["id", "mail", "name"])
 
 
+def test_a_selected_column_may_be_renamed_together_with_the_list() -> None:
+    """A list may not contain the former name, because no such column exists."""
+    found = people()
+    rules("id", "a", "name").require_masks_kept(found, ["id", "a", "title"], {"name": "title"})
+    with pytest.raises(SourceChangedError, match=r"title of shop\.people, which is not selected, was renamed to name"):
+        rules("id", "a", "name").require_masks_kept(found, ["id", "a"], {"name": "title"})
+    masked = rules("id", "a", "name", column__mask__with__3__chars=".*title")
+    with pytest.raises(SourceChangedError, match=r"title of shop\.people, which has a mask, was renamed to name"):
+        masked.require_masks_kept(found, ["id", "a", "title"], {"name": "title"})
+
+
 def test_a_salt_is_not_shown() -> None:
     given = options("DEFAULT", **{"column__mask__hash__v2__SHA-256__with__salt__pepper": ".*name"})
     emission = Emission.of(given, "mysql")

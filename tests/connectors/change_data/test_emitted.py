@@ -103,6 +103,26 @@ def test_a_misfit_fails_or_leaves_out_the_whole_update() -> None:
     assert played((INS, 1), keep=[False], misfits={0: TOO_LARGE}) == []
 
 
+def test_an_old_row_needs_only_its_key() -> None:
+    """Its other values are not applied, and the target would keep the row, or lack the new one."""
+    assert played((D, 1), misfits={0: TOO_LARGE}) == [(D, 1)]
+    assert played((B, 2), (A, 2), misfits={0: TOO_LARGE}) == [(B, 2), (A, 2)]
+    key, context = Misfit({"name": "too large", "id": "too large"}), Context(skips=True)
+    with pytest.raises(RowError, match="column 'name': too large"):
+        played((D, 1), misfits={0: key})
+    assert played((D, 1), (B, 2), (A, 3), misfits={0: key, 1: key}, context=context) == [(INS, 3)]
+    assert len(context.skipped) == 2
+
+
+def test_a_skipped_update_that_changes_the_key_deletes_the_old_row() -> None:
+    context = Context(skips=True)
+    assert played((B, 1), (A, 2), misfits={1: TOO_LARGE}, context=context) == [(D, 1)]
+    assert played((B, 1), (A, 2), misfits={0: TOO_LARGE, 1: TOO_LARGE}, context=context) == [(D, 1)]
+    assert len(context.skipped) == 2
+    omitted: dict[int, Sequence[bool]] = {0: [False, True]}
+    assert played((B, 1), (A, 2), misfits={1: TOO_LARGE}, missing=omitted, context=context) == [], "it is unchanged"
+
+
 def test_without_a_key_each_row_of_an_update_is_left_out_separately() -> None:
     """The other row is in the target, or belongs there, and no later row would correct it."""
     context = Context(skips=True)

@@ -13,7 +13,7 @@ SCHEMA = pa.schema([pa.field("id", pa.int32()), pa.field("a", pa.int32())])
 
 
 def changes_of(
-    rows: Sequence[tuple[RowKind, int, int]], *, table: str = "m", misfits: Mapping[int, Misfit] | None = None
+    rows: Sequence[tuple[RowKind, int, int | None]], *, table: str = "m", misfits: Mapping[int, Misfit] | None = None
 ) -> TableChanges:
     """Rows given as their kind, the number of their transaction, and their key; ``a`` is their number."""
     columns = [pa.array([key for _, _, key in rows], pa.int32()), pa.array(range(len(rows)), pa.int32())]

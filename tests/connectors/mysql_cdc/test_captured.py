@@ -9,13 +9,15 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.change_data.captured_table import later_tables
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
-from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
-from seatunnel_core.connectors.mysql_cdc.recorded_tables import known_tables, later_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import known_tables, recorded, same_tables
 from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
@@ -70,6 +72,27 @@ def test_records_of_earlier_versions_are_accepted() -> None:
         same_tables(with_masks({"a": "column.mask.with.4.chars"}), [table("a")], MASKS)
     with pytest.raises(SourceChangedError, match="the masks"):
         same_tables(same, [table("a")])
+
+
+def zoned(zone: str, *more: Column) -> Found:
+    """Return the table ``a`` with more columns, read in a session with a time zone."""
+    found = table("a")
+    dialect = MySQL(evolve(DIALECT.address, properties=(("serverTimezone", zone),)), 2)
+    return evolve(found, columns=(*found.columns, *more), reading=evolve(found.reading, dialect=dialect))
+
+
+def test_another_time_zone_is_refused_for_timestamps() -> None:
+    """Values and bounds of chunks are local times."""
+    moment, date = column_of("t", "timestamp(6)"), column_of("t", "datetime(6)")
+    record = recorded([zoned("Europe/Berlin", moment)])
+    assert same_tables(record, [zoned("Europe/Berlin", moment)])
+    for read in (same_tables, known_tables):
+        with pytest.raises(SourceChangedError, match=r"'server-time-zone' .* from Europe/Berlin to UTC: .* of shop\.a"):
+            read(record, [zoned("UTC", moment)])
+    assert same_tables(recorded([zoned("UTC", date)]), [zoned("Europe/Berlin", date)])
+    earlier = json.loads(record)
+    del earlier["shop.a"]["zone"]
+    assert same_tables(json.dumps(earlier).encode(), [zoned("UTC", moment)])
 
 
 def test_a_range_has_only_the_tables_for_which_it_was_planned() -> None:

@@ -50,6 +50,13 @@ def test_both_identifiers_take_the_same_options() -> None:
     MariaDBCdcSource(options_of(MariaDBCdcSource, {**GIVEN, "url": "jdbc:mariadb://localhost:3306/shop"}))
 
 
+@pytest.mark.parametrize("name", ["serverTimezone", "connectionTimeZone", "timezone"])
+def test_sessions_have_the_zone_in_which_the_log_is_read(name: str) -> None:
+    source = made(properties={name: "Asia/Tokyo"}, server_time_zone="Europe/Berlin")
+    zones = [each for each in source._server.dialect.session().statements if "time_zone" in each]
+    assert zones == ["SET SESSION time_zone = 'Europe/Berlin'"]
+
+
 def test_databases_are_chosen_by_name_or_pattern() -> None:
     assert made(database_pattern="sh.*")._databases.fullmatch("shop")
     assert not made(database_names=["a.b"])._databases.fullmatch("axb")

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
+from attrs import evolve
 
-from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.server import Server
@@ -106,6 +108,17 @@ def test_a_definition_between_windows_is_an_error() -> None:
     assert read(Log(1, 2), 300, {"window": WINDOW}) == ([2], [{"prepared": [], "committed_ms": 2_000}])
     with pytest.raises(SourceChangedError, match="TRUNCATE m"):
         read(Log(1, 2, statement="TRUNCATE m"), 300, {"window": WINDOW})
+
+
+def test_an_update_without_a_key_is_an_error_while_tables_are_read() -> None:
+    """Its new row would be dropped with the first chunk, and its old row would be emitted as a deletion."""
+    log = Log(2)
+    update = changes_of([(RowKind.UPDATE_BEFORE, 2, 25), (RowKind.UPDATE_AFTER, 2, None)])
+    partial = evolve(update, layouts=np.array([[True, True], [False, True]]), layout=np.array([0, 1], np.int32))
+    log.batch = evolve(log.batch, changes=(partial,))
+    window = [["shop.m", "number", None, "20", "bin.000001:300"], ["shop.m", "number", "20", None, "bin.000001:100"]]
+    with pytest.raises(SourceError, match=r"value of the column 'id' .* binlog_row_image = 'FULL'"):
+        read(log, 300, {"window": window})
 
 
 def test_a_range_ends_before_the_first_transaction_of_the_end_of_the_job() -> None:

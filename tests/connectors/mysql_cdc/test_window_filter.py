@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import Places, places_of
@@ -60,6 +61,24 @@ def test_open_ends_belong_to_their_chunks() -> None:
 def test_a_table_in_one_chunk_needs_no_comparison() -> None:
     window = WindowFilter(chunks=(chunk(None, None, 300),))
     assert kept(table("m", "enum('a')"), [(1, 299), (2, 300)], window) == [1]
+
+
+def test_a_row_without_a_key_belongs_to_the_chunk_of_the_old_row() -> None:
+    """An update with binlog_row_image = MINIMAL logs only changed columns of the new row."""
+    assert kept_update(25, mark=399) == [True, True], "the source rejects the new row"
+    assert kept_update(25, mark=401) == [False, False]
+    assert kept_update(None, mark=401) == [True, True], "no place is known"
+
+
+def kept_update(key: int | None, *, mark: int) -> list[bool]:
+    """Return the mask for an update at 400 whose new row has no key; ``mark`` is the mark of the second chunk."""
+    window = WindowFilter(chunks=(chunk(None, "20", 500), chunk("20", None, mark)))
+    changes = changes_of([(RowKind.UPDATE_BEFORE, 0, key), (RowKind.UPDATE_AFTER, 0, None)])
+    layouts = np.array([[key is not None, True], [False, True]])
+    partial = evolve(changes, layouts=layouts, layout=np.array([0, 1], np.int32))
+    keep = window.keep(table("m"), partial, {0: Transaction(0, "bin.000001", 400, 0)}, place)
+    assert keep is not None
+    return keep.tolist()
 
 
 def test_the_filter_is_in_the_body_of_a_split() -> None:

@@ -12,7 +12,9 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceChangedError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.postgres_cdc.changed_columns import require_split_columns
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange, Mark, marks_of
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.planner import MOST_CHUNKS, RANGE_BYTES, Planner
@@ -43,6 +45,7 @@ def test_a_state_survives_its_record() -> None:
         published=(PublishedTable(oid=7, entry="1 2 3"),),
         least=2**40, chunks=ChunkStart(table=1, order="text", low="x"), next=3, waiting=(Mark(table=1, high="q"),),
         marks=(Mark(table=0, high=None, snapshot=ONE),), until="0/1", reading="0/2", stop="0/3",
+        split_columns={1: "id"},
     )  # fmt: skip
     assert Capture.from_record(json.loads(json.dumps(state.record()))) == state
 
@@ -64,6 +67,28 @@ def test_equal_marks_of_neighbours_become_one() -> None:
         state = state.read(number, ONE)
     assert state.marks == (Mark(table=1, high=None, snapshot=ONE),)
     assert not state.waiting
+
+
+def divided(split_column: str) -> tuple[Chunk, Any]:
+    """Return a chunk of the second table, and the tables of the source."""
+    found: Any = SimpleNamespace(split_column=SimpleNamespace(name=split_column), reading=SimpleNamespace(name="b"))
+    chunk = Chunk(table=1, found=found, piece=Piece(high="7"), next=ChunkStart(table=1, low="7", column=split_column))
+    return chunk, [SimpleNamespace(found=SimpleNamespace(split_column=None)), SimpleNamespace(found=found)]
+
+
+def test_marks_apply_only_to_the_column_that_divided_the_table() -> None:
+    """Bounds of one column, compared with values of another one, lose changes of the log."""
+    chunk, tables = divided("id")
+    state = capture().planned([chunk], ChunkStart(table=2)).read(0, ONE)
+    state = Capture.from_record(json.loads(json.dumps(state.record())))
+    require_split_columns(state, tables)
+    _, others = divided("code")
+    with pytest.raises(SourceChangedError, match=r"split column of b has changed .* from id to code"):
+        require_split_columns(state, others)
+    earlier = {name: value for name, value in state.record().items() if name != "split_columns"}
+    require_split_columns(Capture.from_record(earlier), others)
+    after, _, _ = polled(evolve(state, log="0/500", until="0/500"), inserted=0x900)
+    require_split_columns(after, others)
 
 
 def test_marks_keep_the_order_of_chunks() -> None:

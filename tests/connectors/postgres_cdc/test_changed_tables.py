@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing.drive import Skipped
+from seatunnel_core.connectors.change_data.options import TABLE_CONFIG
 from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from tests.cdc.captured import CapturedPostgres
 from tests.connectors.postgres_cdc.test_check import DATABASE, READER, captured, refused, source
@@ -150,6 +152,28 @@ def test_a_table_without_a_key_may_get_one(captured: CapturedPostgres) -> None:
         assert read(made, made.poll(cursor, PLANNING))[0] == 2
 
 
+def test_a_table_without_a_key_needs_its_whole_old_rows(captured: CapturedPostgres) -> None:
+    """An update had only its new row, so the old one remained in the target."""
+    captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL", "INSERT INTO b VALUES (1, 'x')")
+    with closing(source(captured, "b", more={"tables-without-key": "capture"})) as made:
+        cursor = with_snapshot(made)
+        polled = read_later(captured, made, cursor, "ALTER TABLE b ADD PRIMARY KEY (id)", "UPDATE b SET name = 'y'")
+        assert read(made, polled)[0] == 2
+        statements = ("ALTER TABLE b REPLICA IDENTITY USING INDEX b_pkey", "UPDATE b SET name = 'z'")
+        with pytest.raises(SourceChangedError, match=r"replica identity of .*\.b was changed, .* the column name; run"):
+            read(made, read_later(captured, made, cursor, *statements))
+
+
+def read_later(captured: CapturedPostgres, made: PostgresCdcSource, cursor: Any, *statements: str) -> Any:
+    """Plan a range, and extend it by the log of these statements."""
+    captured.run(DATABASE, "CREATE TABLE IF NOT EXISTS more (id int)", "DROP TABLE more")
+    polled = made.poll(cursor, PLANNING)
+    captured.run(DATABASE, *statements, "CREATE TABLE more (id int)")
+    end = captured.run(DATABASE, "SELECT pg_current_wal_lsn()::text")[0][0]
+    log = {**polled.items[0]["log"], "end": end}
+    return type(polled)(items=({"log": log},), cursor=polled.cursor, again_ms=0)
+
+
 def test_a_key_that_becomes_a_covering_one_is_the_same(captured: CapturedPostgres) -> None:
     with closing(source(captured, "a")) as made:
         cursor = with_snapshot(made)
@@ -239,6 +263,52 @@ def test_partitions_need_the_identity_of_their_table(captured: CapturedPostgres)
     )
     captured.run(DATABASE, "ALTER TABLE low REPLICA IDENTITY FULL")
     source(captured, "parts", more={"require-replica-identity-full": True}).require_input()
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after", "changed"),
+    [
+        ((), "DEFAULT", "USING INDEX c_nr_key", "UPDATE deep.c SET id = 2"),
+        (("nr",), "FULL", "DEFAULT", "UPDATE deep.c SET nr = 2"),
+    ],
+)
+def test_a_replica_identity_that_lost_the_key_stops_the_range(
+    captured: CapturedPostgres, key: tuple[str, ...], before: str, after: str, changed: str
+) -> None:
+    """The old row remained in the target, because the log no longer showed its key."""
+    captured.run(DATABASE, f"ALTER TABLE deep.c REPLICA IDENTITY {before}")
+    entry = Options({"table": "c", "primaryKeys": key}, TABLE_CONFIG.type.entries)
+    with closing(source(captured, "c", more={"table-names-config": (entry,)} if key else {})) as made:
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, "INSERT INTO deep.c VALUES (1, 1)")
+        polled = read_later(captured, made, cursor, f"ALTER TABLE deep.c REPLICA IDENTITY {after}", changed)
+        with pytest.raises(SourceChangedError, match=r"replica identity of .*deep\.c was changed, so old rows do not"):
+            read(made, polled)
+
+
+def test_a_new_partition_with_another_replica_identity_stops_the_job(captured: CapturedPostgres) -> None:
+    """Partitions do not inherit FULL, and old rows of the new one lacked all values outside its key."""
+    captured.run(
+        DATABASE,
+        "CREATE TABLE parts (id int PRIMARY KEY, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE low PARTITION OF parts FOR VALUES FROM (0) TO (5)",
+        *(f"ALTER TABLE {name} REPLICA IDENTITY FULL" for name in ("parts", "low")),
+    )
+    with closing(source(captured, "parts")) as made:
+        cursor = with_snapshot(made)
+        captured.run(DATABASE, "INSERT INTO parts VALUES (1, 'x')", "CREATE TABLE more (id int)")
+        rows, cursor = read(made, made.poll(cursor, PLANNING))
+        assert rows == 1
+        captured.run(
+            DATABASE,
+            "CREATE TABLE high PARTITION OF parts FOR VALUES FROM (5) TO (99)",
+            "INSERT INTO parts VALUES (7, 'x')",
+            "CREATE TABLE most (id int)",
+        )
+        with pytest.raises(SourceChangedError, match=r"partition high of .*; run ALTER TABLE high REPLICA IDENTITY"):
+            made.poll(cursor, PLANNING)
+        captured.run(DATABASE, "ALTER TABLE high REPLICA IDENTITY FULL")
+        assert read(made, made.poll(cursor, PLANNING))[0] == 1
 
 
 def test_slots_that_cannot_be_used_are_named(captured: CapturedPostgres) -> None:

@@ -137,6 +137,25 @@ def test_a_column_that_an_index_only_includes_is_missing_in_old_rows(captured: C
             made.require_input()
 
 
+def test_a_deferrable_primary_key_is_no_replica_identity(captured: CapturedPostgres) -> None:
+    """The publication would make every UPDATE and DELETE of the table fail."""
+    captured.run(DATABASE, "ALTER TABLE b ADD PRIMARY KEY (id) DEFERRABLE")
+    assert "updates and deletes of public.b cannot be published" in refused(source(captured, "b"))
+    captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL")
+    source(captured, "b").require_input()
+
+
+def test_a_partition_with_a_deferrable_primary_key_is_rejected(captured: CapturedPostgres) -> None:
+    captured.run(
+        DATABASE,
+        "CREATE TABLE parts (id int PRIMARY KEY, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE low (id int PRIMARY KEY DEFERRABLE, name text)",
+        "ALTER TABLE parts ATTACH PARTITION low FOR VALUES FROM (0) TO (5)",
+    )
+    said = refused(source(captured, "parts"))
+    assert "the partition low of cdc_check.public.parts do not contain its key (id); run ALTER TABLE low" in said
+
+
 def test_a_slot_that_has_to_exist_does_not(captured: CapturedPostgres) -> None:
     said = "committed-offset continues the replication slot cdc_check, which does not"
     with (
@@ -168,7 +187,12 @@ def test_an_open_transaction_delays_the_snapshot(captured: CapturedPostgres) -> 
         again = source(captured, "a")
         waiting = again.poll({}, PLANNING)
         assert (waiting.items, waiting.again_ms) == ((), 300)
-        assert not again.poll(waiting.cursor, PLANNING).items
+        assert (waiting.warnings, again.poll(waiting.cursor, PLANNING).items) == ((), ())
+        again._delay.patience_s = 0
+        (warning,) = again.poll(waiting.cursor, PLANNING).warnings
+        assert "the snapshot of the tables waits until open transactions have ended; the oldest: " in warning
+        assert f"process {writer.info.backend_pid} of the server" in warning
+        assert again.poll(waiting.cursor, PLANNING).warnings == (), "it is said once"
     found = again.poll(waiting.cursor, PLANNING)
     assert len(found.items) == 1
     again.close()

@@ -1,10 +1,11 @@
 """Plans of tables that are read again: chunks and ranges of the log in turn, once that is safe."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
@@ -107,9 +108,12 @@ def test_chunks_and_ranges_are_read_in_turn(polls: Polls) -> None:
 def test_chunks_wait_until_snapshots_contain_what_was_emitted(polls: Polls) -> None:
     found = polls.next(capture(), 0x500)
     assert (kinds(found), found.state.ending) == (["range"], 51), "a transaction before 0/100 may be invisible"
+    assert found.is_delayed
     polls.seen.over = 51
     state = found.state.with_fact({"read": "0/500", "visible": True})
-    assert kinds(polls.next(state, 0x500)) == ["chunk"] * 8, "those of the range are visible, and now the others"
+    ready = polls.next(state, 0x500)
+    assert kinds(ready) == ["chunk"] * 8, "those of the range are visible, and now the others"
+    assert not ready.is_delayed
     unsure = found.state.with_fact({"read": "0/500", "visible": False})
     found = polls.next(unsure, 0x500)
     assert (kinds(found), found.state.ending) == ([], 52), "one of the range may be invisible"
@@ -187,6 +191,8 @@ class Resumed:
 
     name: str
     shape: str
+    protected: Mapping[int, str] = field(factory=dict)
+    is_readable: bool = True
 
     def has_masks(self, shape: str) -> bool:
         return True

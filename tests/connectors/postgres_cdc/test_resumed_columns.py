@@ -184,9 +184,46 @@ def test_a_renamed_column_keeps_its_mask_or_needs_a_new_job(captured: CapturedPo
         cursor, schemas = begun(captured, made), made.planned_schemas()
     captured.run(DATABASE, "ALTER TABLE a RENAME COLUMN name TO extra", "INSERT INTO a VALUES (3, 'secret')", DEFINED)
     after = source(captured, *TABLES, more=more)
-    message = r"column name of .*a, which has a mask, was removed, and extra, which has no mask, was added"
+    message = r"column name of .*a, which has a mask, was renamed to extra, so its values would be emitted unchanged"
     with closing(after), pytest.raises(SourceChangedError, match=message):
         after.restored_schemas(cursor, schemas)
+
+
+def test_an_excluded_column_is_not_emitted_under_another_name(captured: CapturedPostgres) -> None:
+    """Its former name was restored, but the log contains a row with the other name."""
+    more = {"debezium": {"column.exclude.list": ".*[.]a[.]name"}}
+    with closing(source(captured, *TABLES, more=more)) as made:
+        cursor, schemas = begun(captured, made), made.planned_schemas()
+        rename = "ALTER TABLE a RENAME COLUMN name TO extra"
+        captured.run(DATABASE, rename, "INSERT INTO a VALUES (3, 'secret')", DEFINED)
+        rows, cursor = values(made, cursor)
+        assert rows == []
+        cursor = stopped(made, cursor, "extra was added")
+    after = source(captured, *TABLES, more=more)
+    message = r"column name of .*a, which is not selected, was renamed to extra, so its values would be emitted"
+    with closing(after), pytest.raises(SourceChangedError, match=message):
+        after.restored_schemas(cursor, schemas)
+    captured.run(DATABASE, "ALTER TABLE a RENAME COLUMN extra TO name")
+    after = source(captured, *TABLES, more=more)
+    message = r"the values of name, which is not selected, may have another name: .*extra"
+    with closing(after), pytest.raises(SourceChangedError, match=message):
+        after.restored_schemas(cursor, schemas)
+
+
+def test_a_table_that_is_added_to_the_options_is_reported(captured: CapturedPostgres) -> None:
+    with closing(source(captured, *TABLES)) as made:
+        cursor, schemas = begun(captured, made), made.planned_schemas()
+    captured.run(DATABASE, "CREATE TABLE later (id int PRIMARY KEY)")
+    after = source(captured, "later", *TABLES)
+    with closing(after):
+        assert after.restored_schemas(cursor, schemas) == schemas
+        after.open(restored=True)
+        polled = after.poll(cursor, PLANNING)
+        assert [each for each in polled.warnings if "does not capture" in each] == [
+            f"the job does not capture {DATABASE}.public.later, because these tables were not selected when it "
+            "started; start a new job to capture them"
+        ]
+        assert "does not capture" not in str(after.poll(polled.cursor, PLANNING).warnings)
 
 
 @pytest.mark.parametrize("key", ["(id, name)", ""], ids=["wider", "none"])

@@ -12,7 +12,9 @@ from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES
 from seatunnel_storage_api.errors import StorageConfigurationError
 
-_ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
+ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
+"""Connection properties that set the time zone of a session."""
+
 _ZERO_DATES = {"EXCEPTION": False, "CONVERT_TO_NULL": True, "CONVERTTONULL": True}
 
 _SESSION = (
@@ -45,7 +47,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     found = _parameters(address)
     statements, zero_is_null = [*_SESSION], False
     for name, value in address.properties:
-        if name in _ZONES:
+        if name in ZONES:
             statements.append(f"SET SESSION time_zone = {literal(_zone(value))}")
         elif name == "sessionVariables":
             statements.append("SET SESSION " + value.replace(";", ","))

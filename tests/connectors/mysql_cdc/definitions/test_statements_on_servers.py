@@ -249,3 +249,18 @@ def test_a_change_behind_rows_of_another_one(server: Any, first: str, between: s
     server.run("INSERT INTO t (id, b, d) VALUES (2, 'ö', 1)")
     assert read(resumed(source), target) == CONTINUES
     require_equal(target.rows["shop.t"], rows_of(server, "t"))
+
+
+def test_a_restart_does_not_report_a_resumed_change_again(server: Any) -> None:
+    """The process restarts the job before there is a checkpoint after the change."""
+    server.run(*TABLES)
+    source, target = started(server, "t"), StrictTarget({"shop.t": ("id",)})
+    server.run("INSERT INTO t (id, a) VALUES (1, 1)", "ALTER TABLE t MODIFY a int NOT NULL")
+    assert read(source, target) == RESUMED
+    again = resumed(source)
+    again.turn()
+    again.cursor = source.cursor
+    server.run("INSERT INTO t (id, a) VALUES (2, 2)")
+    again.source.restored_schemas(again.cursor, again.source.planned_schemas())
+    assert read(again, target) == CONTINUES
+    require_equal(target.rows["shop.t"], rows_of(server, "t"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.rereading import Reread, RereadChunks
@@ -112,6 +112,14 @@ def test_commits_of_transactions_that_were_prepared_earlier_are_not_checked_agai
             continue
         with pytest.raises(SourceError, match="is distributed"):
             list(chunk._logged(at(100), at(290)))
+
+
+def test_a_chunk_is_read_only_by_the_column_that_divided_the_table() -> None:
+    log, found = reader([]), table("m")
+    body = {"column": "id", **Piece(low="7").body(), "log": str(at(100))}
+    assert ChunkReader.of(log.server, STATE, found, log, body).piece.low == "7"
+    with pytest.raises(SourceChangedError, match=r"split column of shop\.m has changed .* from a to id"):
+        ChunkReader.of(log.server, STATE, found, log, {**body, "column": "a"})
 
 
 @pytest.mark.parametrize("name", ["binlog_row_image", "binlog_row_value_options"])
