@@ -191,6 +191,23 @@ class DuckDBTables(SqlDatabase):
         return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {self.quoted(column.name)} TYPE {declared}"
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
+        import pyarrow.parquet as pq
+
+        columns = [pq.read_schema(part.file) for part in parts] if len(parts) > 1 else []
+        if all(each.types == columns[0].types for each in columns):
+            return self._read(parts)
+        # DuckDB would read all files with the types of the first one.
+        common, listed = self.common_types(connection, parts, columns), [FILE]
+        for name in columns[0].names:
+            quoted = self.quoted(name)
+            listed.append(f"CAST({quoted} AS {common[name]}) AS {quoted}" if name in common else quoted)
+        alike: dict[tuple[pa.DataType, ...], list[StagedPart]] = {}
+        for part, each in zip(parts, columns, strict=True):
+            alike.setdefault(tuple(each.types), []).append(part)
+        reads = (f"SELECT {', '.join(listed)} FROM {self._read(same)}" for same in alike.values())
+        return f"({' UNION ALL '.join(reads)})"
+
+    def _read(self, parts: Sequence[StagedPart]) -> str:
         options = f"filename = '{FILE}', hive_partitioning = false, union_by_name = false"
         return f"read_parquet({self._files(parts)}, {options})"
 

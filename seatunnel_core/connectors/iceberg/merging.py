@@ -19,7 +19,7 @@ from seatunnel_core.connector_api.errors import CommitError, SinkError
 from seatunnel_core.connectors.iceberg.columns import column_of
 from seatunnel_core.connectors.iceberg.partitions import Partition, record
 from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles
-from seatunnel_core.connectors.tables.messages import repeated_by_query
+from seatunnel_core.connectors.tables.messages import repeated_by_query, would_reset
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.types import type_name
 
@@ -93,6 +93,15 @@ def refuse_other_specs(table: "Table", named: str) -> None:
                 f"the table {named} has files that were written with a different partitioning, so a merge cannot find "
                 "existing rows; rewrite the files with the current partitioning (rewrite_data_files)"
             )
+
+
+def refuse_added_columns(table: "Table", staged: StagedFiles, who: str, named: str) -> None:
+    """Check that no column was added after rows were staged, because a merge replaces whole rows."""
+    if staged.last_column is None or not staged.files:
+        return
+    for column in table.schema().fields:
+        if column.field_id > staged.last_column:
+            raise CommitError(would_reset(who, named, column.name))
 
 
 def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:

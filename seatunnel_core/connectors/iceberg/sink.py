@@ -40,7 +40,7 @@ from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
 from seatunnel_core.connectors.staging.lost_table import lost
-from seatunnel_core.connectors.tables.messages import not_own, not_prepared
+from seatunnel_core.connectors.tables.messages import different_keys, not_own, not_prepared
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
 from seatunnel_core.quantity import pick
@@ -162,10 +162,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         key = self._refuse(schema, table, target.named)
         other = self._staging.get(target.id)
         if other is not None and set(other.key) != set(key):
-            raise SinkError(
-                f"{target.who}: rows of several tables are merged into {target.named}, some by the key "
-                f"({', '.join(other.key)}) and some by ({', '.join(key)}): set the same merge_key for all"
-            )
+            raise SinkError(f"{target.who}: {different_keys(target.named, key, other.key)}")
         if self.mode.replaces:
             self._replacing(target).collect()
         folder = epoch_folder(table, target.context, target.context.epoch)

@@ -2,7 +2,8 @@
 
 ::
 
-    {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "files": [["….parquet"], …]}]}
+    {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "last_column": 9,
+      "files": [["….parquet"], …]}]}
 
 A file's name is followed by the values of its partition. With ``write_mode = merge``, a table also has:
 ``keys``, equality delete files; ``positions``, position delete files for ``files``; ``by``, the key columns. Older
@@ -42,6 +43,10 @@ class StagedFiles:
     spec: int | None
     """ID of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
 
+    last_column: int | None = None
+    """Highest field ID of the table's columns when the rows were staged; ``None`` if an earlier version staged them.
+    Columns that are added later have higher IDs."""
+
     files: tuple[tuple[str, Partition], ...] = field(repr=False)
     """Name and partition of each data file."""
 
@@ -61,10 +66,23 @@ class StagedFiles:
 
 
 def part_of_body(
-    table: TableId, *, uuid: str, after: int, spec: int | None, files: list[tuple[str, Partition]]
+    table: TableId,
+    *,
+    uuid: str,
+    after: int,
+    spec: int | None,
+    files: list[tuple[str, Partition]],
+    last_column: int | None = None,
 ) -> dict[str, Any]:
     """Return the entry for one table in a committable's body."""
-    return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": written_files(files)}
+    return {
+        "table": list(table),
+        "uuid": uuid,
+        "after": after,
+        "spec": spec,
+        "last_column": last_column,
+        "files": written_files(files),
+    }
 
 
 def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | None]]:
@@ -94,6 +112,7 @@ def staged_files(committable: Committable, context: SinkContext, one: TableId | 
             uuid=stored.text(part, "uuid"),
             after=stored.number(part, "after"),
             spec=None if stored.member(part, "spec") is None else stored.number(part, "spec"),
+            last_column=None if part.get("last_column") is None else stored.number(part, "last_column"),
             files=_files(part, "files", committable, context),
             keys=_files(part, "keys", committable, context) if "keys" in part else (),
             positions=_files(part, "positions", committable, context) if "positions" in part else (),

@@ -15,6 +15,7 @@ from seatunnel_core.connectors.iceberg.catalog import without_retries
 from seatunnel_core.connectors.iceberg.merging import (
     by_unit,
     deleting_files,
+    refuse_added_columns,
     refuse_clashing,
     refuse_other_specs,
     refuse_split_keys,
@@ -138,8 +139,8 @@ class TargetTable:
         """Publish the unpublished committables in one commit.
 
         Raises:
-            CommitError: A newer engine has committed, a file is missing, the partitions have changed, or a committable
-                has been published although ``may_be_committed`` is false.
+            CommitError: A newer engine has committed, a file is missing, the partitions have changed, a column was
+                added before a merge, or a committable has been published although ``may_be_committed`` is false.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -186,6 +187,8 @@ class TargetTable:
         for key in {each.by for each in staged if each.by}:
             refuse_split_keys(table.spec(), table.schema(), key, self.named)
             refuse_other_specs(table, self.named)
+        for each in (each for each in staged if each.by):
+            refuse_added_columns(table, each, self.who, self.named)
         for each in staged:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(

@@ -104,6 +104,7 @@ class IcebergWriter(SinkWriter):
                 uuid=table.uuid,
                 after=table.after,
                 spec=_spec_id(table.spec),
+                last_column=_last_column(table.schema),
                 files=self._files.get(table.id, []),
             )
             | more.get(table.id, {})
@@ -239,6 +240,13 @@ def _spec_id(spec: str) -> int:
     from pyiceberg.partitioning import PartitionSpec
 
     return int(PartitionSpec.model_validate_json(spec).spec_id)
+
+
+@lru_cache(_KEPT)
+def _last_column(schema: str) -> int:
+    from pyiceberg.schema import Schema
+
+    return int(Schema.model_validate_json(schema).highest_field_id)
 
 
 @lru_cache(_KEPT)

@@ -11,7 +11,7 @@ not set              ``enable_upsert`` applies; the key is ``primary_keys``, or 
 ===================  ===================================================================================
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -23,8 +23,11 @@ from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import require_windows
+from seatunnel_core.connectors.jdbc.staging import task_of
 from seatunnel_core.connectors.jdbc.target import Target
+from seatunnel_core.connectors.tables.kept_values import KeptValues
 from seatunnel_core.connectors.tables.messages import repeated_by_query
+from seatunnel_core.connectors.tables.target import require_one_key
 from seatunnel_core.connectors.tables.whole_rows import require_matchable
 from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
 
@@ -87,6 +90,15 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
         )
 
 
+def refuse_other_key(targets: Mapping[str, Target], table: str, target: Target, *, merges: bool) -> None:
+    """Raise ``SinkError`` if the rows of ``table`` and of another table replace rows of one target by different keys.
+
+    Without a merge, the other table may have no key, and its rows are only inserted.
+    """
+    others = [other.keys for of, other in targets.items() if of != table and other.path == target.path]
+    require_one_key(target.named, target.keys, [keys for keys in others if merges or (keys and target.keys)])
+
+
 def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, schema: TableSchema) -> None:
     """Raise ``SinkError`` if a table or its server does not support matching rows by all columns."""
     require_windows(dialect.address, "match_whole_rows requires MySQL 8")
@@ -94,14 +106,46 @@ def refuse_unmatchable(dialect: Dialect, target: Target, table: DatabaseTable, s
     require_matchable(target.named, schema, table.columns, target.names, keys)
 
 
-def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Raise ``CommitError`` if a key occurs in several staging tables of a unit, because their order is undefined."""
-    targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+def moved_together(parts: Iterable[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:
+    """Group the staging tables of a unit: those of one task and target whose rows have a key, or else single ones."""
+    found: dict[Any, list[Mapping[str, Any]]] = {}
     for part in parts:
-        targets.setdefault(tuple(part["target"]), []).append(part)
-    for path, same in ((path, same) for path, same in targets.items() if len(same) > 1 and same[0]["keys"]):
-        keys = ", ".join(map(dialect.quoted, same[0]["keys"]))
-        each = (f"SELECT DISTINCT {keys} FROM {dialect.quoted(part['staging'])}" for part in same)
-        every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
-        for key in dialect.ask(connection, f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"):
-            raise CommitError(f"{who}: {repeated_by_query(same[0]['keys'], key, '.'.join(path))}")
+        which = (task_of(part["staging"]), *part["target"]) if part["keys"] else part["staging"]
+        found.setdefault(which, []).append(part)
+    return found.values()
+
+
+def kept_values(
+    dialect: Dialect, connection: Any, who: str, target: Target, table: DatabaseTable | None, history: Sequence[str]
+) -> KeptValues:
+    """Return the check for columns of a target that the rows lack; without a table, nothing is checked."""
+    return KeptValues(
+        database=dialect,
+        connection=connection,
+        who=who,
+        named=target.named,
+        table=dialect.quoted(*target.path),
+        columns=() if table is None else table.columns,
+        written=(*target.names, *history),
+    )
+
+
+def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ``CommitError`` if a key occurs in the rows of several tasks of a unit, because tasks are unordered."""
+    targets: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    by: dict[tuple[str, ...], Sequence[str]] = {}
+    for part in (part for part in parts if part["keys"]):
+        path = tuple(part["target"])
+        by.setdefault(path, part["keys"])
+        keys = ", ".join(map(dialect.quoted, by[path]))
+        select = f"SELECT {keys} FROM {dialect.quoted(part['staging'])}"
+        targets.setdefault(path, {}).setdefault(task_of(part["staging"]), []).append(select)
+    for path, tasks in targets.items():
+        if len(tasks) > 1:
+            keys = ", ".join(map(dialect.quoted, by[path]))
+            some = (f"({' UNION ALL '.join(selects)}) AS seatunnel_task" for selects in tasks.values())
+            each = (f"SELECT DISTINCT {keys} FROM {rows}" for rows in some)
+            every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
+            asked = f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
+            for key in dialect.ask(connection, asked):
+                raise CommitError(f"{who}: {repeated_by_query(by[path], key, '.'.join(path))}")

@@ -19,7 +19,8 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import report_merged
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.families import Families
-from seatunnel_core.connectors.jdbc.modes import refuse_clash
+from seatunnel_core.connectors.jdbc.databases.windows import require_windows
+from seatunnel_core.connectors.jdbc.modes import kept_values, moved_together, refuse_clash
 from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
 from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, owner, prefix_of
@@ -28,8 +29,10 @@ from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
 from seatunnel_core.connectors.tables.column_growth import WAIT_S
 from seatunnel_core.connectors.tables.history import Versions
+from seatunnel_core.connectors.tables.kept_values import KeptValues
 from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_own
+from seatunnel_core.connectors.tables.rounds import Rounds, together
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.whole_rows import WholeRows, matched_columns
@@ -133,12 +136,12 @@ class Publishing:
                     families = Families(dialect=self.dialect, connection=connection)
                     for statement in families.replaced(parts) if self.ordered and not self.history else ():
                         self.dialect.run(connection, statement)
-                    for part in parts:
-                        if "root" not in part:
-                            with self._existing(tuple(part["target"])):
-                                whole = part.get("whole") is True and part["changes"]
-                                move = self._match if whole else self._move
-                                move(connection, committable, part, held)
+                    for same in moved_together(part for part in parts if "root" not in part):
+                        with self._existing(tuple(same[0]["target"])):
+                            if same[0].get("whole") is True and same[0]["changes"]:
+                                self._match(connection, committable, same[0], held)
+                            else:
+                                self._move(connection, committable, same, held)
                     self._add_children(families, committable, parts)
                     self.ledger.record(connection, committable.id)
             connection.commit()
@@ -148,7 +151,12 @@ class Publishing:
     def _add_children(self, families: Families, committable: Committable, parts: Sequence[Mapping[str, Any]]) -> None:
         """Add the rows of child tables, and drop all staging tables of a unit."""
         connection = families.connection
-        for statement in families.added(parts, lambda part: self._staged_columns(connection, committable, part)):
+        statements = families.added(
+            parts,
+            lambda part: self._staged_columns(connection, committable, part),
+            lambda path: gone(self.context, self.who, self.dialect.table_name(path)),
+        )
+        for statement in statements:
             self.dialect.run(connection, statement)
         for part in parts if not self.dialect.ddl_commits else ():
             self.dialect.run(connection, f"DROP TABLE {self.dialect.quoted(part['staging'])}")
@@ -200,34 +208,60 @@ class Publishing:
         self,
         connection: Any,
         committable: Committable,
-        part: Mapping[str, Any],
+        parts: Sequence[Mapping[str, Any]],
         held: dict[TablePath, DatabaseTable | None],
     ) -> None:
-        staging = self.dialect.quoted(part["staging"])
+        """Move the rows of the staging tables of one task and target."""
+        targets = [self._target(connection, committable, part, held) for part in parts]
+        target, staged = targets[0], [self.dialect.quoted(part["staging"]) for part in parts]
+        if not target.unique:
+            rows = staged[0] if len(staged) == 1 else together(self.dialect, staged, target.keys)
+            self._refuse_repeated(connection, target, rows)
+        table = held.get(target.path) if target.keys else None
+        if table is not None:
+            for staging in staged:
+                report_merged(self.dialect, connection, table, target.path, staging, target.keys)
+        rounds = Rounds(
+            database=self.dialect,
+            run=lambda statement: self.dialect.run(connection, statement),
+            first=lambda asked: next(iter(self.dialect.ask(connection, asked)), None),
+            who=self.who,
+            named=target.named,
+            staged=staged,
+            incomplete=["absent" in part for part in parts],
+            key=target.keys,
+            require=lambda: require_windows(self.dialect.address, "use MySQL 8, or a target for each table"),
+        )
+        for at, staging in rounds.slices():
+            of, part = targets[at], parts[at]
+            kept = kept_values(self.dialect, connection, self.who, of, table, self.history)
+            for rows in self._complete(connection, of, staging) if "absent" in part else [staging]:
+                for statement in self._moves(of, rows, kept, changes=part["changes"]):
+                    self.dialect.run(connection, statement)
+
+    def _target(
+        self,
+        connection: Any,
+        committable: Committable,
+        part: Mapping[str, Any],
+        held: dict[TablePath, DatabaseTable | None],
+    ) -> Target:
         path, keys = self._place(part), tuple(part["keys"])
         names = self._staged_columns(connection, committable, part)
         if keys and path not in held:
             held[path] = self.dialect.table(connection, path)
         table = held.get(path) if keys else None
-        is_unique = table is not None and table.is_unique(keys)
-        target = Target(
+        return Target(
             named=".".join(path),
             path=path,
             columns=tuple(Column(name=name, declared="", arrow=None, read="{}") for name in names),
             keys=keys,
             upserts=self.upserts,
-            unique=is_unique,
+            unique=table is not None and table.is_unique(keys),
             others_unique=table is not None and table.others_unique,
             statement=self.statement,
             places=self._places(connection),
         )
-        if not is_unique:
-            self._refuse_repeated(connection, target, staging)
-        if table is not None:
-            report_merged(self.dialect, connection, table, path, staging, keys)
-        for rows in self._complete(connection, target, staging) if "absent" in part else [staging]:
-            for statement in self._moves(target, rows, changes=part["changes"]):
-                self.dialect.run(connection, statement)
 
     def _match(
         self,
@@ -289,12 +323,14 @@ class Publishing:
                 ) from error
             raise
 
-    def _moves(self, target: Target, staging: str, *, changes: bool) -> Iterator[str]:
+    def _moves(self, target: Target, staging: str, kept: KeptValues, *, changes: bool) -> Iterator[str]:
         if not self.history:
+            if self.ordered and not target.unique:
+                kept.require(target.replaced(self.dialect, staging))
             return target.moves(self.dialect, staging, changes=changes)
         return Versions(
             database=self.dialect,
-            table=self.dialect.quoted(*target.path),
+            table=kept.table,
             rows=target.ranked(self.dialect, staging),
             alias="seatunnel_ranked",
             last="seatunnel_last = 1 AND ",
@@ -302,6 +338,7 @@ class Publishing:
             key=target.keys,
             history=self.history,
             at=self.at,
+            require_kept=kept.require,
         ).statements()
 
     def _place(self, part: Mapping[str, Any]) -> TablePath:

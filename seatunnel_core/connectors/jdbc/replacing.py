@@ -53,8 +53,7 @@ class JdbcReplacement(Replacement):
         return f"{prefix_of(self.context)}_new_{hashlib.sha256(chr(0).join(path).encode()).hexdigest()[:16]}"
 
     def place(self, path: TablePath) -> TablePath:
-        name = self.collected(path)
-        return self.database.path_in("", name) if self.deletes else (name,)
+        return self.database.path_in("", self.collected(path))
 
     def exists(self, connection: Any, path: TablePath) -> bool:
         return self.database.table(connection, path) is not None

@@ -25,7 +25,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, diale
 from seatunnel_core.connectors.jdbc.databases.families import index_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_keys, look_at_table, look_into, tried
-from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial, refuse_unmatchable
+from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_other_key, refuse_partial, refuse_unmatchable
 from seatunnel_core.connectors.jdbc.pruning import require_key_of, target_of_keys
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
@@ -183,6 +183,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
                     self._note_existing(connection, path, schema, keys, done)
                 connection.commit()
             target = self._target(connection, table, path, schema, names, keys)
+            refuse_other_key(self._targets, schema.table, target, merges=self.needs_order)
             if collecting is not None:
                 self._collect(connection, collecting, target)
             return evolve(target, without_values=found.without_values)
@@ -230,6 +231,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         """Create the table that collects rows until they replace the rows of a target."""
         made = target.staging_table(self._dialect, collecting.collected(target.path), temporary=False)
         collecting.collect_for(connection, target.path, lambda: self._dialect.run(connection, made))
+        connection.commit()
+        self._growth.follow(connection, collecting.place(target.path), target.columns, target.named)
         connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:

@@ -44,3 +44,8 @@ def owner(name: str, prefix: str) -> tuple[str, int] | None:
     if found is None:
         return None
     return f"{found['source']}-{found['epoch']}-{found['unit']}", int(found["epoch"])
+
+
+def task_of(name: str) -> str:
+    """Return the part of a name that all staging tables of a task share; tasks of a query share a unit."""
+    return name.rpartition("_")[0]

@@ -154,6 +154,11 @@ class Target:
         else:
             yield f"{dialect.insert(table, names)} {rows}"
 
+    def replaced(self, dialect: Dialect, staging: str) -> str:
+        """Return the part of a SELECT after FROM for the existing rows that staged rows replace."""
+        rows = f"seatunnel_last = 1 AND {self.same(dialect)} AND {dialect.quoted(KIND)} IN (0, 2)"
+        return f"{dialect.quoted(*self.path)} WHERE EXISTS (SELECT 1 FROM {self.ranked(dialect, staging)} WHERE {rows})"
+
     def ranked(self, dialect: Dialect, staging: str) -> str:
         """Return a subquery of the staged rows in which ``seatunnel_last`` is 1 for the last row with each key."""
         kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)

@@ -1,12 +1,11 @@
 """Writer for the rows of one work unit. It writes to staging tables or directly to the target."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as of
 from attrs import define, field
 
 from seatunnel_core.connector_api.batch import Batch, RowKind
@@ -16,18 +15,20 @@ from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
+from seatunnel_core.connectors.jdbc.sent_values import narrowed, sent_type
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, require_filling, with_key
 from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
+from seatunnel_core.connectors.tables.rounds import Rounds, together
 from seatunnel_core.connectors.tables.sql_database import ABSENT
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.whole_rows import ends_before_update
 from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.extent import shown
-from seatunnel_core.rows.unknown import filled, require_no_values
+from seatunnel_core.rows.unknown import require_no_values
 
 _FLUSH_BYTES = 16 << 20
 """Number of buffered bytes at which the rows of a table are sent, unless ``batch_size`` is reached first."""
@@ -37,11 +38,11 @@ _RAW, _FILLING = "seatunnel_raw", "seatunnel_filling"
 
 @define
 class _Table:
-    """Rows of one table in the unit: the buffered rows and the number of sent ones."""
+    """Rows of the unit with the same target and columns: the buffered rows and the number of sent ones."""
 
     target: Target
     number: int
-    """Number of the table in the unit, from 0, in order of first occurrence."""
+    """Number of the staged table in the unit, from 0, in order of first occurrence."""
 
     batches: list[pa.RecordBatch] = field(factory=list)
     rows: int = 0
@@ -52,9 +53,6 @@ class _Table:
 
     changes: bool = False
     """True if any row is an update or a delete."""
-
-    in_update: bool = False
-    """True if the last row is the old row of an update, and its new row has not arrived yet."""
 
     marks: bool = False
     """True if the rows have the column ``ABSENT``, because at least one row has an absent value."""
@@ -88,7 +86,15 @@ class JdbcWriter(SinkWriter):
         self._context = context
         self._stages = stages
         self._batch_rows = batch_rows
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[Any, _Table] = {}
+        """Staged tables, keyed by target, columns and key."""
+
+        self._in_update: dict[str, bool] = {}
+        """True for tables whose last row is the old row of an update, and its new row has not arrived yet."""
+
+        self._arrived = 0
+        """Number of rows. Rows are numbered across the unit, because several tables may have the same target."""
+
         self._lent: Lent | None = None
         self._has_begun = False
         """True if the connection is in a transaction."""
@@ -99,16 +105,22 @@ class JdbcWriter(SinkWriter):
         self._bytes = 0
 
     def write(self, batch: Batch) -> None:
-        table = self._tables.get(batch.table)
-        if table is None:
-            table = self._tables[batch.table] = _Table(self._targets[batch.table], len(self._tables))
+        table = self._table(batch)
         marks = self._marks(table, batch) if batch.absent else None
         rows = self._fitted(table, batch, marks)
+        if table.batches and table.batches[0].schema != rows.schema:  # decimals that keep all their digits
+            self._send(table)
+        self._arrived += rows.num_rows
         table.batches.append(rows)
         table.rows += rows.num_rows
         table.bytes += rows.nbytes
         if table.rows >= self._batch_rows or table.bytes >= _FLUSH_BYTES:
             self._send(table)
+
+    def _table(self, batch: Batch) -> _Table:
+        target = self._targets[batch.table]
+        which = (target.path, target.columns, target.keys) if target.path else batch.table
+        return self._tables.setdefault(which, _Table(target, len(self._tables)))
 
     def finish(self) -> Staged:
         self._is_last = True
@@ -116,12 +128,12 @@ class JdbcWriter(SinkWriter):
             self._send(table)
         used = [table for table in self._tables.values() if table.sent]
         parts = []
-        for table in used:
-            self._refuse_repeated(table)
+        for tables in _by_target(used):
+            self._refuse_repeated(tables)
             if self._stages:
-                parts.append({"staging": table.place[-1], "rows": table.sent, **_said(table)})
-            elif table.place != table.target.path:
-                self._move(table)
+                parts += [{"staging": table.place[-1], "rows": table.sent, **_said(table)} for table in tables]
+            elif tables[0].place != tables[0].target.path:
+                self._move(tables)
         if self._lent is not None:
             with self._errors_wrapped("the rows cannot be committed"):
                 self._refuse_stale()
@@ -210,40 +222,63 @@ class JdbcWriter(SinkWriter):
         self._dialect.execute(self._connection(), made)
         return (name,)
 
-    def _move(self, table: _Table) -> None:
-        """Apply the rows of a temporary table to the target, and drop it."""
-        with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
-            staging = self._dialect.quoted(*table.place)
-            for rows in self._complete(table.target, staging) if table.marks else [staging]:
-                for statement in table.target.moves(self._dialect, rows, changes=table.changes):
-                    self._dialect.execute(self._connection(), statement)
-            self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
+    def _move(self, tables: Sequence[_Table]) -> None:
+        """Apply the rows of the temporary tables of one target, and drop these tables."""
+        target = tables[0].target
+        with self._errors_wrapped(f"the rows of {target.named} cannot be written", RowError):
+            staged = [self._dialect.quoted(*table.place) for table in tables]
+            rounds = Rounds(
+                database=self._dialect,
+                run=self._run,
+                first=self._first,
+                who=self._who(),
+                named=target.named,
+                staged=staged,
+                incomplete=[table.marks for table in tables],
+                key=target.keys,
+            )
+            for at, staging in rounds.slices():
+                of, changes = tables[at].target, tables[at].changes
+                for rows in self._complete(of, staging) if tables[at].marks else [staging]:
+                    for statement in of.moves(self._dialect, rows, changes=changes):
+                        self._run(statement)
+            for staging in staged:
+                self._run(self._dialect.drop_temporary(staging))
 
     def _complete(self, target: Target, staging: str) -> Iterator[str]:
         """Yield table expressions that together contain all rows of a temporary table; fill in absent values."""
         return target.complete(
             self._dialect,
             staging,
-            run=lambda statement: self._dialect.execute(self._connection(), statement),
-            first=lambda asked: self._dialect.first_row(self._connection(), asked),
+            run=self._run,
+            first=self._first,
             who=self._who(),
         )
 
-    def _refuse_repeated(self, table: _Table) -> None:
+    def _run(self, statement: str) -> None:
+        self._dialect.execute(self._connection(), statement)
+
+    def _first(self, asked: str) -> Sequence[Any] | None:
+        return self._dialect.first_row(self._connection(), asked)
+
+    def _refuse_repeated(self, tables: Sequence[_Table]) -> None:
         """Raise an error if a key is repeated within this unit and this is not allowed.
 
         Keys that already exist in the target are detected by its unique index, or by this method if there is none.
         """
-        if not table.place or table.place == table.target.path:
+        target = tables[0].target
+        if tables[0].place == target.path:
             return
-        also_there = not self._stages and not table.target.unique
-        asked = table.target.repeated(self._dialect, self._dialect.quoted(*table.place), also_there=also_there)
+        also_there = not self._stages and not target.unique
+        staged = [self._dialect.quoted(*table.place) for table in tables]
+        rows = staged[0] if len(staged) == 1 else together(self._dialect, staged, target.keys)
+        asked = target.repeated(self._dialect, rows, also_there=also_there)
         if asked is None:
             return
-        with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
-            key = self._dialect.first_row(self._connection(), asked)
+        with self._errors_wrapped(f"the rows of {target.named} cannot be written", RowError):
+            key = self._first(asked)
             if key is not None:
-                raise RowError(f"{self._who()}: {table.target.repetition(key)}")
+                raise RowError(f"{self._who()}: {target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
         """Raise an error if another engine has taken over, because it would remove the rows that are staged now."""
@@ -260,7 +295,7 @@ class JdbcWriter(SinkWriter):
 
     def _marks(self, table: _Table, batch: Batch) -> pa.StringArray | None:
         """Return the column ``ABSENT`` of a batch, and prepare the table for it; ``None`` if it is not needed."""
-        target = table.target
+        target = self._targets[batch.table]
         if not target.keys:
             require_arrived(batch, self._who())
         key = [name for name, column in zip(target.given, target.columns, strict=True) if column.name in target.keys]
@@ -290,7 +325,7 @@ class JdbcWriter(SinkWriter):
 
     def _fitted(self, table: _Table, batch: Batch, marks: pa.StringArray | None) -> pa.RecordBatch:
         """Return the rows with the names and types of the target's columns."""
-        target = table.target
+        target = self._targets[batch.table]
         require_no_values(batch.rows, target.without_values, f"{self._who()}: {batch.table}")
         if not batch.inserts_only:
             if not target.has_changes:
@@ -301,7 +336,8 @@ class JdbcWriter(SinkWriter):
                 )
             table.changes = True
         if target.whole:
-            table.in_update = ends_before_update(batch, self._who(), is_open=table.in_update)
+            is_open = self._in_update.get(batch.table, False)
+            self._in_update[batch.table] = ends_before_update(batch, self._who(), is_open=is_open)
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
         given = [by_name[name] for name in target.given]
         arrays, fields = [], []
@@ -309,18 +345,18 @@ class JdbcWriter(SinkWriter):
             fitting = Fitting(who=self._who(), batch=batch, column=column.name)
             if target.needs_key and column.name in target.keys:
                 fitting.require_values(values, f"{column.name!r} of {target.named}", is_key=True)
-            kind = _sent_type(column.arrow, column.declared, values.type)
-            arrays.append(fitting.cast(values, kind, _narrowed))
+            kind = sent_type(column.arrow, column.declared, values.type)
+            arrays.append(fitting.cast(values, kind, narrowed))
             self._refuse_beyond(arrays[-1], fitting)
             fields.append(pa.field(column.name, kind))
         columns = pa.schema(fields)
         if target.has_changes:
-            first = table.sent + table.rows
+            first, rows = self._arrived, batch.rows.num_rows
             kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * len(batch.rows))
-            arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + batch.rows.num_rows), pa.int64())]
+            arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + rows), pa.int64())]
             columns = with_key(columns, marks=table.marks)
             if table.marks:
-                arrays.append(pa.nulls(batch.rows.num_rows, pa.string()) if marks is None else marks)
+                arrays.append(pa.nulls(rows, pa.string()) if marks is None else marks)
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     def _refuse_beyond(self, values: pa.Array, fitting: Fitting) -> None:
@@ -347,20 +383,12 @@ class JdbcWriter(SinkWriter):
             raise self._dialect.failed(made, f"{self._who()}: {what}", error) from error
 
 
-def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; raise an error if Arrow would convert a number that is too large for 32 bits to infinity."""
-    found = filled(values, kind)
-    if of.is_float32(kind) and of.is_float64(values.type):
-        grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
-        if pc.any(grown).as_py():
-            raise pa.ArrowInvalid("the number is too large for 32 bits")
-    return found
-
-
-def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
-    """Return the type in which values are sent. If the column has no precision, decimals keep all their digits."""
-    unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
-    return have if unbounded and pa.types.is_decimal(have) else column
+def _by_target(tables: Iterable[_Table]) -> Iterable[Sequence[_Table]]:
+    """Group the staged tables of each target whose rows have a key."""
+    found: dict[Any, list[_Table]] = {}
+    for table in tables:
+        found.setdefault(table.target.path if table.target.keys else table.number, []).append(table)
+    return found.values()
 
 
 def _said(table: _Table) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Family:
         """Return the condition that a child row descends from a row that ``root`` selects."""
         parent = self.quoted(PARENT_ID)
         parts = [f"{parent} IN ({root})"]
-        for other in (other for other in rows if other != name and name.startswith(f"{other}{BETWEEN}")):
+        for other in (other for other in rows if name.lower().startswith(f"{other.lower()}{BETWEEN}")):
             within = f"SELECT {self.quoted(ROW_ID)} FROM {rows[other].source} WHERE {self._descends(other, rows, root)}"
             parts.append(f"{parent} IN ({within})")
         return f"({' OR '.join(parts)})"

@@ -5,7 +5,8 @@ rows that an earlier process staged can also be moved to the changed table.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -83,18 +84,66 @@ class Growth:
         # Reading rows here would lock the table, and two processes with such locks would wait for each other below.
         if not self.planned(connection, path, columns, schema, names, keys)[1]:
             return ()
+        with self._locked(connection, path):
+            columns = database.table_columns(connection, path)
+            _, changes = self.planned(connection, path, columns, schema, names, keys)
+            self._change(connection, path, changes)
+        return tuple(change.told for change in changes)
+
+    def follow(self, connection: Any, path: TablePath, wanted: Sequence[TableColumn], named: str) -> None:
+        """Give a table the columns of another one, ``named``, with their declared types; the caller commits.
+
+        Raises:
+            SinkError: Existing rows cannot have a column, or a change would not preserve a value.
+        """
+        if not self._differences(connection, path, wanted, named):
+            return
+        with self._locked(connection, path):
+            self._change(connection, path, self._differences(connection, path, wanted, named))
+
+    def _differences(
+        self, connection: Any, path: TablePath, wanted: Sequence[TableColumn], named: str
+    ) -> Sequence[Change]:
+        """Return the changes with which a table gets the columns of ``wanted``."""
+        database, changes = self.database, []
+        known = {column.name: column for column in database.table_columns(connection, path)}
+        for want in wanted:
+            held, unless, lost = known.get(want.name), "", ""
+            statement: str | None = None
+            if held is None:
+                if want.nullable and not want.filled:
+                    statement = database.add_column(path, want.name, want.declared)
+            elif held.declared == want.declared or held.arrow is None or want.arrow is None:
+                continue
+            elif wider(held.arrow, want.arrow) == want.arrow:
+                statement = database.widen_column(connection, path, held, want.declared)
+                unless, lost = self._losses(path, held, held.arrow, want.arrow, want.declared)
+            else:
+                continue  # the values already fit
+            if not statement:
+                raise SinkError(
+                    f"the rows of several tables replace those of {named}, but the rows that were collected so far "
+                    f"cannot get the column {want.name!r} ({want.declared}); add it to the rows of all tables"
+                )
+            changes.append(Change(told="", column=want.name, statement=statement, unless=unless, lost=lost))
+        return changes
+
+    @contextmanager
+    def _locked(self, connection: Any, path: TablePath) -> Iterator[None]:
+        """Exclude other clients from a table while its columns change."""
+        database = self.database
         if database.ddl_commits:
             connection.commit()  # a process that waits for the lock must not block the table
         digest = hashlib.sha256("\0".join(path).encode()).hexdigest()[:24]
         with database.exclusively(connection, f"seatunnel_grow_{digest}", WAIT_S):
             database.wait_for_locks(connection, WAIT_S)
             database.lock_table(connection, path)
-            columns = database.table_columns(connection, path)
-            _, changes = self.planned(connection, path, columns, schema, names, keys)
-            self.require_kept(connection, path, changes)
-            for change in changes:
-                database.run(connection, change.statement)
-        return tuple(change.told for change in changes)
+            yield
+
+    def _change(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
+        self.require_kept(connection, path, changes)
+        for change in changes:
+            self.database.run(connection, change.statement)
 
     def planned(
         self,

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.errors import CommitError
-from seatunnel_core.connectors.nested.child_tables import Family
+from seatunnel_core.connectors.nested.child_tables import Family, is_child
 from seatunnel_core.connectors.staging.lost_table import gone
 from seatunnel_core.connectors.tables.absent_values import AbsentValues
+from seatunnel_core.connectors.tables.kept_values import KeptValues
 from seatunnel_core.connectors.tables.messages import repeated_by_query
+from seatunnel_core.connectors.tables.rounds import Rounds
 from seatunnel_core.connectors.tables.sql_database import KIND, StagedPart
 from seatunnel_core.connectors.tables.staged_rows import (
     NUMBERED,
@@ -20,6 +22,7 @@ from seatunnel_core.connectors.tables.staged_rows import (
     last,
     last_numbered,
     numbered,
+    task_of,
     versioned,
 )
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -50,12 +53,19 @@ class FileCommit:
             if of_path is not None:
                 staged = [f"{self._source(same)} AS" for same in _alike([part for part in parts if part.path == path])]
                 self._run(of_path.replaced(staged))
-        for same in _alike([part for part in parts if not part.root]):
-            self._move(same)
+        for together in _in_order([part for part in parts if not part.root]):
+            if len({task_of(part) for part in together}) == 1:
+                self._move_in_rounds(together)
+            else:
+                self._move(together, self._source(together))
         for root in dict.fromkeys(part.root for part in parts if part.root):
             self._add_children(root, [part for part in parts if root in (part.root, part.path)])
 
     def _add_children(self, root: TablePath, parts: Sequence[StagedPart]) -> None:
+        held = self.publishing.database.children(self.connection, root)
+        for path in dict.fromkeys(part.path for part in parts if part.root == root):
+            if not is_child(held.get(path[-1].lower(), ())):
+                raise CommitError(gone(self.publishing.context, self.publishing.who, ".".join(path)))
         of_root = [part for part in parts if part.path == root and ROW_ID in part.columns]
         found = self._family(root, of_root[0].key) if of_root else None
         if found is None:
@@ -68,12 +78,26 @@ class FileCommit:
             staged.setdefault(same[0].path[-1].lower(), []).append((f"{self._source(same)} AS", same[0].columns))
         self._run(found.added(staged, [f"{self._source(same)} AS" for same in _alike(of_root)]))
 
-    def _move(self, parts: Sequence[StagedPart]) -> None:
+    def _move_in_rounds(self, parts: Sequence[StagedPart]) -> None:
+        """Move the rows of files of one task, in the order in which their keys occur in several files."""
+        rounds = Rounds(
+            database=self.publishing.database,
+            run=lambda statement: self._run([statement]),
+            first=self._first,
+            who=self.publishing.who,
+            named=".".join(parts[0].path),
+            staged=[self._source([part]) for part in parts],
+            incomplete=[part.has_absent is True for part in parts],
+            key=parts[0].key,
+        )
+        for at, source in rounds.slices():
+            self._move([parts[at]], source)
+
+    def _move(self, parts: Sequence[StagedPart], source: str) -> None:
         publishing, database, first = self.publishing, self.publishing.database, parts[0]
         mode, named = publishing.mode, ".".join(first.path)
         if not mode.collects and not database.columns(self.connection, first.path):
             raise CommitError(gone(publishing.context, publishing.who, named))
-        source = self._source(parts)
         if first.whole and database.ask(self.connection, f"SELECT 1 FROM {source} WHERE {KIND} <> 0 LIMIT 1"):
             self._match(source, parts)
             return
@@ -89,9 +113,22 @@ class FileCommit:
         table = database.quoted(*first.path)
         for rows in self._last_rows(table, source, parts):
             if mode.history:
-                self._run(versioned(database, table, rows, parts, mode.history, self.at))
+                kept = self._kept(first, [*first.columns, *mode.history])
+                self._run(versioned(database, rows, parts, mode.history, self.at, kept))
             else:
                 self._run(database.merge(table, rows, first.columns, first.key))
+
+    def _kept(self, part: StagedPart, written: Sequence[str]) -> KeptValues:
+        database = self.publishing.database
+        return KeptValues(
+            database=database,
+            connection=self.connection,
+            who=self.publishing.who,
+            named=".".join(part.path),
+            table=database.quoted(*part.path),
+            columns=database.table_columns(self.connection, part.path),
+            written=written,
+        )
 
     def _match(self, source: str, parts: Sequence[StagedPart]) -> None:
         """Apply changes of rows without a key to rows that are equal in all columns."""
@@ -120,7 +157,7 @@ class FileCommit:
         complete = AbsentValues(
             database=database,
             run=lambda statement: database.run(self.connection, statement),
-            first=lambda asked: next(iter(database.ask(self.connection, asked)), None),
+            first=self._first,
             who=publishing.who,
             named=".".join(first.path),
             table=table,
@@ -142,9 +179,30 @@ class FileCommit:
     def _family(self, path: TablePath, key: Sequence[str]) -> Family | None:
         return family(self.publishing.database, self.connection, path, key)
 
+    def _first(self, asked: str) -> Sequence[Any] | None:
+        return next(iter(self.publishing.database.ask(self.connection, asked)), None)
+
     def _run(self, statements: Iterable[str]) -> None:
         for statement in statements:
             self.publishing.database.run(self.connection, statement)
+
+
+def _in_order(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
+    """Group files that are moved together: files of one task that are merged into one table, or else alike files."""
+    tables: dict[TablePath, dict[str, list[StagedPart]]] = {}
+    for part in parts:
+        tables.setdefault(part.path, {}).setdefault(task_of(part), []).append(part)
+    runs: list[list[StagedPart]] = []
+    for tasks in tables.values():
+        alike: list[StagedPart] = []
+        for files in tasks.values():
+            if len(files) == 1 or not files[0].key:
+                alike += files
+            else:
+                runs += [*_alike(alike), files]
+                alike = []
+        runs += _alike(alike)
+    return runs
 
 
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:

@@ -31,7 +31,14 @@ from seatunnel_core.connectors.tables.save_mode import empty_table, has_rows
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.sql_database import SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.tables.target import TargetTable, create, repeated_key, target_of
+from seatunnel_core.connectors.tables.target import (
+    TargetTable,
+    create,
+    repeated_key,
+    require_one_key,
+    target_of,
+    with_types_of,
+)
 from seatunnel_core.connectors.tables.whole_rows import require_matchable
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
 
@@ -108,7 +115,9 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
             self.check_schema(schema)
         with self._errors_wrapped(context, "cannot be prepared for rows"), publishing.held() as connection:
             for schema in schemas:  # the transaction makes the sources of a pipeline wait for each other
-                self._targets = {**self._targets, schema.table: self._ready(connection, publishing, schema)}
+                target = self._ready(connection, publishing, schema)
+                others = {table: with_types_of(other, target) for table, other in self._targets.items()}
+                self._targets = {**others, schema.table: target}
             connection.commit()
 
     def _ready(self, connection: Any, publishing: FilePublishing, schema: TableSchema) -> TargetTable:
@@ -137,9 +146,13 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
             every, unique = database.columns(connection, path), database.unique_keys(connection, path)
             require_matchable(target.named, schema, every, target.columns.names, unique)
             target = evolve(target, whole=True)
+        others = (other for table, other in self._targets.items() if table != schema.table and other.path == path)
+        require_one_key(target.named, target.key, (other.key for other in others))
         self._require_one_version(connection, target)
         if self.mode.replaces:
-            publishing.collect_for(connection, path)
+            place, written = publishing.collect_for(connection, path), target.columns.names
+            wanted = [each for each in database.table_columns(connection, path) if each.name in written]
+            growth.follow(connection, place, wanted, target.named)
         return target
 
     def _existing(self, connection: Any, publishing: FilePublishing, schema: TableSchema, path: TablePath) -> bool:

@@ -34,7 +34,6 @@ class _Open:
     name: str
     output: Any
     writer: Any
-    rows: int = 0
     has_absent: bool = False
     """True if a row has an absent value."""
 
@@ -53,7 +52,7 @@ class TableFileWriter(SinkWriter):
         self._in_update: dict[str, bool] = {}
         """True for tables whose last row is the old row of an update."""
 
-        self._bytes = 0
+        self._rows = self._bytes = 0
         staging.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
@@ -72,12 +71,12 @@ class TableFileWriter(SinkWriter):
         try:
             file = self._file(target)
             if target.has_changes:
-                rows = _numbered(rows, batch, marks, file)
+                rows = self._numbered(rows, batch, marks, file)
                 file.has_absent |= marks is not None
             file.writer.write(rows)
         except (OSError, pa.ArrowException) as error:
             raise self._failed(error) from error
-        file.rows += rows.num_rows
+        self._rows += rows.num_rows
 
     def finish(self) -> Staged:
         try:
@@ -101,7 +100,7 @@ class TableFileWriter(SinkWriter):
         ]
         return Staged(
             body={"tables": parts},
-            rows=sum(file.rows for file in self._open.values()),
+            rows=self._rows,
             bytes=self._bytes,
             tables={file.target.named: "" for file in self._open.values()},
         )
@@ -113,7 +112,7 @@ class TableFileWriter(SinkWriter):
             self._staging.discard(self._epoch, file.name)
 
     def _file(self, target: TargetTable) -> _Open:
-        which = (target.path, tuple(target.columns.names))
+        which = (target.path, target.columns, target.key)
         if which not in self._open:
             name = f"{self._unique}-{len(self._open)}.parquet"
             output = self._staging.stage(self._epoch, name, "")
@@ -141,6 +140,15 @@ class TableFileWriter(SinkWriter):
             arrays.append(fitting.cast(values, column.type, _exactly))
         return pa.RecordBatch.from_arrays(arrays, schema=target.fitted)
 
+    def _numbered(
+        self, rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open
+    ) -> pa.RecordBatch:
+        """Return the rows with their kinds and their numbers in the unit, which order the rows of a key."""
+        kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
+        numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), self._rows)
+        marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks
+        return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers, marks], schema=file.target.staged)
+
     def _failed(self, error: Exception) -> SinkError:
         folder = self._staging.staging(self._epoch)
         if isinstance(error, OSError):
@@ -153,11 +161,3 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if of.is_integer(values.type) and of.is_decimal(kind):
         values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow requires room for all 64-bit numbers
     return filled(values, kind)
-
-
-def _numbered(rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open) -> pa.RecordBatch:
-    """Return the rows with their kinds and their numbers in the file. The numbers identify the last row of a key."""
-    kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
-    numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
-    marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks
-    return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers, marks], schema=file.target.staged)

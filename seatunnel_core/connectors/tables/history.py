@@ -1,6 +1,6 @@
 """Row history (``keep_history``): a commit ends the current version of a changed row, and adds the new one."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -115,6 +115,9 @@ class Versions:
     at: str
     """SQL literal of the commit time, shared by all statements of the commit."""
 
+    require_kept: Callable[[str], None] = field(repr=False)
+    """Function that checks the versions that new ones replace, before the first statement: ``KeptValues.require``."""
+
     def statements(self) -> Iterator[str]:
         """Yield the statements in execution order."""
         quoted, table, at, rows = self.database.quoted, self.table, self.at, self.alias
@@ -124,6 +127,8 @@ class Versions:
         others = [name for name in names if name not in keys]
         changed = [self.database.differ(f"{table}.{name}", f"{rows}.{name}") for name in others]
         ends = f"{self.last}{same} AND ({' OR '.join([f'{rows}.{KIND} IN (1, 3)', *changed])})"
+        replacing = f"SELECT 1 FROM {self.rows} WHERE {ends} AND {rows}.{KIND} IN (0, 2)"
+        self.require_kept(f"{table} WHERE {table}.{current} AND EXISTS ({replacing})")
         begun = f"{table}.{since}"
         end = f"UPDATE {table} SET {until} = CASE WHEN {begun} > {at} THEN {begun} ELSE {at} END, {current} = false"
         if self.updates_from:

@@ -45,6 +45,23 @@ def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -
     )
 
 
+def different_keys(table: str, key: Sequence[str], other: Sequence[str]) -> str:
+    """Return the message for a target into which the rows of several tables are merged by different keys."""
+    first, second = (f"by the key ({', '.join(each)})" if each else "by all columns" for each in (other, key))
+    return (
+        f"rows of several tables are merged into {table}, some {first} and some {second}: set the same merge_key for "
+        "all"
+    )
+
+
+def would_reset(who: str, named: str, column: str) -> str:
+    """Return the message for a column that another program added to a table, and that the staged rows lack."""
+    return (
+        f"{who}: the table {named} has the column {column!r}, which the staged rows lack, so changes would reset its "
+        "values. Nothing was written to it: drop the column, and resume the job"
+    )
+
+
 def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
     """Return a key as a string for messages: ``id = 7, day = 2026-01-01``."""
     return ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))

@@ -150,17 +150,31 @@ class SqlDatabase(TableDatabase):
         """Return a FROM item for the rows of files; by default, load the files into a temporary table."""
         import pyarrow.parquet as pq
 
+        common = self.common_types(connection, parts, [pq.read_schema(part.file) for part in parts])
         table = f"seatunnel_staged_{hashlib.sha256(repr([part.file for part in parts]).encode()).hexdigest()[:16]}"
         for number, part in enumerate(parts):
             with pq.ParquetFile(part.file) as file:
                 if not number:
                     columns = pa.schema([*file.schema_arrow, pa.field(FILE, pa.int64())])
-                    listed = (f"{self.quoted(each.name)} {self._loaded_type(each.type)}" for each in columns)
+                    types = (common.get(each.name) or self._loaded_type(each.type) for each in columns)
+                    listed = map(" ".join, zip(map(self.quoted, columns.names), types, strict=True))
                     self.run(connection, f"CREATE TEMPORARY TABLE {self.quoted(table)} ({', '.join(listed)})")
                 for rows in file.iter_batches():
                     numbers = pa.repeat(number, rows.num_rows).cast(pa.int64())
                     self.load(connection, table, rows.append_column(FILE, numbers))
         return self.quoted(table)
+
+    def common_types(
+        self, connection: Any, parts: Sequence[StagedPart], columns: Sequence[pa.Schema]
+    ) -> Mapping[str, str]:
+        """Return the declared types of the table's columns that have different types in its files.
+
+        Files differ if the table was changed for later rows. ``columns`` are the columns of each file.
+        """
+        names, kinds = columns[0].names, zip(*(each.types for each in columns), strict=True)
+        different = [name for name, some in zip(names, kinds, strict=True) if len(set(some)) > 1]
+        held = self.columns(connection, parts[0].path) if different else []
+        return {column.name: column.declared for column in held if column.name in different}
 
     def _loaded_type(self, kind: pa.DataType) -> str:
         return self.types[pa.int64() if of.is_integer(kind) else kind]

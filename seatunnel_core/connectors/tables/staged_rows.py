@@ -5,6 +5,7 @@ from typing import Any
 
 from seatunnel_core.connectors.nested.child_tables import Family, in_order, is_child
 from seatunnel_core.connectors.tables.history import Versions
+from seatunnel_core.connectors.tables.kept_values import KeptValues
 from seatunnel_core.connectors.tables.sql_database import (
     ABSENT,
     FILE,
@@ -28,7 +29,12 @@ def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]
 
 
 def versioned(
-    database: SqlDatabase, table: str, rows: str, parts: Sequence[StagedPart], history: Sequence[str], at: str
+    database: SqlDatabase,
+    rows: str,
+    parts: Sequence[StagedPart],
+    history: Sequence[str],
+    at: str,
+    kept: KeptValues,
 ) -> Iterator[str]:
     """Yield the statements that end the current versions of changed rows, and add the new versions.
 
@@ -38,7 +44,7 @@ def versioned(
     yield f"CREATE TEMPORARY TABLE {new} AS {rows}"
     yield from Versions(
         database=database,
-        table=table,
+        table=kept.table,
         rows=new,
         alias=new,
         updates_from=True,
@@ -46,6 +52,7 @@ def versioned(
         key=parts[0].key,
         history=history,
         at=at,
+        require_kept=kept.require,
     ).statements()
     yield f"DROP TABLE {new}"
 
@@ -88,6 +95,11 @@ def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequenc
         return None
     paths = tuple((child, database.quoted(*path[:-1], child)) for child in children)
     return Family(root=database.quoted(*path), children=paths, key=tuple(key), quoted=database.quoted)
+
+
+def task_of(part: StagedPart) -> str:
+    """Return the part of a file name that all files of a task share; tasks of a query share a unit."""
+    return part.name.rpartition("-")[0]
 
 
 def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:

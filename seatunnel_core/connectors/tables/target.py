@@ -1,18 +1,18 @@
 """Target of staged rows: a table, its creation, and checks of the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as of
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.growth import TargetContract, wider
 from seatunnel_core.connectors.tables.history import history_columns, require_history
-from seatunnel_core.connectors.tables.messages import key_text, no_column, no_type, unfit
+from seatunnel_core.connectors.tables.messages import different_keys, key_text, no_column, no_type, unfit
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER, SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
 
@@ -139,6 +139,19 @@ def target_of(
     )
 
 
+def with_types_of(other: TargetTable, target: TargetTable) -> TargetTable:
+    """Return ``other`` with the types of ``target`` if both have the same path; ``target`` may have widened a column.
+
+    Rows of several tables may be staged in one file, whose columns then have one type.
+    """
+    if other.path != target.path:
+        return other
+    given = zip(target.given, target.columns, strict=True)
+    kinds = {column.name: column.type for name, column in given if name not in target.without_values}
+    columns = [column.with_type(kinds.get(column.name, column.type)) for column in other.columns]
+    return evolve(other, columns=pa.schema(columns))
+
+
 def stored(database: SqlDatabase, schema: TableSchema, column: pa.Field) -> pa.DataType:
     """Return the type in which a column of rows is staged; raise ``SinkError`` if the database has none."""
     try:
@@ -181,6 +194,13 @@ def repeated_key(
     asked = f"SELECT {names} FROM {quoted(*target.path)} WHERE {none_missing} GROUP BY {names} HAVING count(*) > 1"
     found = database.ask(connection, f"{asked} LIMIT 1")
     return key_text(target.key, found[0]) if found else None
+
+
+def require_one_key(named: str, key: Sequence[str], others: Iterable[Sequence[str]]) -> None:
+    """Raise ``SinkError`` if the rows of several tables are merged into one target by different keys."""
+    for other in others:
+        if set(other) != set(key):
+            raise SinkError(different_keys(named, key, other))
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:

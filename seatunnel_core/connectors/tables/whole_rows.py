@@ -13,7 +13,7 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
 from seatunnel_core.connector_api.errors import CommitError, RowError, SinkError
 from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
-from seatunnel_core.connectors.tables.messages import key_text
+from seatunnel_core.connectors.tables.messages import key_text, would_reset
 from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.rows.nesting import ROW_ID
 
@@ -63,10 +63,7 @@ def matched_columns(table: Sequence[TableColumn], staged: Sequence[str], who: st
                 "written: add the column, and resume the job"
             )
     if lost := _missing_columns(table, staged):
-        raise CommitError(
-            f"{who}: the table {named} has the column {lost[0]!r}, which the staged rows lack, so changes would reset "
-            "its values. Nothing was written: drop the column, and resume the job"
-        )
+        raise CommitError(would_reset(who, named, lost[0]))
     return [known[name] for name in staged]
 
 

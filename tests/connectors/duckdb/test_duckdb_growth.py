@@ -1,7 +1,8 @@
 """Tables of DuckDB that grow with the rows of a later job."""
 
 import logging
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.connector_api.testing import commit, stage
-from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.drive import finished, place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.tables import column_growth
 from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.shape import Shape
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 
@@ -220,3 +221,85 @@ def test_objects_and_lists_grow(mode: dict[str, Any], tmp_path: Path) -> None:
         (2, {"lat": 0.5, "lon": 2.5}, [{"sku": "b", "n": 7}], [1.5]),
         (3, {"lat": 4.0, "lon": None}, [{"sku": None, "n": 8}], [2.0]),
     ]
+
+
+NARROW_AND_WIDE: list[tuple[pa.Array, pa.Array, list[Any]]] = [
+    (pa.array([1], pa.int32()), pa.array([2.7]), [1.0, 2.7]),
+    (pa.array([{"lat": 1}]), pa.array([{"lat": 1.5, "lon": 2.5}]), [{"lat": 1, "lon": None}, {"lat": 1.5, "lon": 2.5}]),
+    (pa.array([[1]]), pa.array([[2.5]]), [[1.0], [2.5]]),
+    (pa.array([0.5], pa.float32()), pa.array([0.1]), [0.5, 0.1]),
+    (
+        pa.array([Decimal("1.25")], pa.decimal128(10, 2)),
+        pa.array([Decimal("2.1234")], pa.decimal128(12, 4)),
+        [Decimal("1.25"), Decimal("2.1234")],
+    ),
+    (
+        pa.array([date(2026, 1, 1)]),
+        pa.array([datetime(2026, 1, 2, 3, 4)], pa.timestamp("us")),
+        [datetime(2026, 1, 1), datetime(2026, 1, 2, 3, 4)],
+    ),
+    (pa.array([7]), pa.array(["x"]), ["7", "x"]),
+]
+"""Values of one table, wider values of another table, and both in the column that fits both."""
+
+
+@pytest.mark.parametrize("mode", [{}, MERGE, REPLACE])
+@pytest.mark.parametrize("together", [False, True])
+def test_no_value_changes_if_a_later_table_of_the_run_widens_columns(
+    together: bool, mode: dict[str, Any], tmp_path: Path
+) -> None:
+    """Files of both types are committed together, and one unit may have rows of both tables."""
+    columns = [
+        {"id": [number], **{f"v{at}": pair[number] for at, pair in enumerate(NARROW_AND_WIDE)}} for number in (0, 1)
+    ]
+    tables = [
+        Batch(table=name, rows=pa.RecordBatch.from_pydict(each)) for name, each in zip("ab", columns, strict=True)
+    ]
+    schemas = [TableSchema(table=each.table, columns=each.rows.schema) for each in tables]
+    here, sink, waiting = place(), duckdb_sink(tmp_path, **mode, **EVOLVE), []
+    sink.prepare(sink_place(here))
+    if together:
+        sink.create_tables(schemas, sink_place(here))
+        writer = sink.open_writer(schemas, here)
+        for each in tables:
+            writer.write(each)
+        waiting.append(finished(writer, here))
+    for unit, (schema, each) in enumerate(zip(schemas, tables, strict=True), 1) if not together else ():
+        waiting.append(stage(sink, schema, [each.rows], place(unit=unit)))
+    commit(sink, waiting, here)
+    sink.complete(sink_place(here))
+    assert list(zip(*all_rows(tmp_path), strict=True))[1:] == [tuple(found) for *_, found in NARROW_AND_WIDE]
+
+
+def test_rows_of_files_with_different_types_keep_their_order(tmp_path: Path) -> None:
+    here, sink, waiting = place(), duckdb_sink(tmp_path, **MERGE, **EVOLVE), []
+    sink.prepare(sink_place(here))
+    staged: list[tuple[str, list[float]]] = [("a", [1, 2]), ("b", [1.5, 2.5]), ("a", [7])]
+    for unit, (table, values) in enumerate(staged, 1):
+        rows = pa.RecordBatch.from_pydict({"id": list(range(len(values))), "v": values})
+        waiting.append(stage(sink, TableSchema(table=table, columns=rows.schema), [rows], place(unit=unit)))
+    commit(sink, waiting, here)
+    assert all_rows(tmp_path) == [(0, 7.0), (1, 2.5)]
+
+
+def test_rows_that_are_collected_get_the_columns_of_a_later_table(tmp_path: Path) -> None:
+    here, sink, waiting = place(), duckdb_sink(tmp_path, **REPLACE, **EVOLVE), []
+    sink.prepare(sink_place(here))
+    for unit, columns in enumerate(({"id": [1], "v": [7]}, {"id": [2], "v": [2.7], "city": ["x"]}, {"id": [3]}), 1):
+        rows = pa.RecordBatch.from_pydict(columns)
+        waiting.append(stage(sink, TableSchema(table=f"t{unit}", columns=rows.schema), [rows], place(unit=unit)))
+        commit(sink, waiting[-1:], here)
+    sink.complete(sink_place(here))
+    assert all_rows(tmp_path) == [(1, 7.0, None), (2, 2.7, "x"), (3, None, None)]
+
+
+def test_collected_rows_that_a_wider_type_would_change_are_reported(tmp_path: Path) -> None:
+    here, sink = place(), duckdb_sink(tmp_path, **REPLACE, **EVOLVE)
+    sink.prepare(sink_place(here))
+    rows = pa.RecordBatch.from_pydict({"id": [1], "v": [2**53 + 1]})
+    commit(sink, [stage(sink, TableSchema(table="a", columns=rows.schema), [rows], here)], here)
+    wide = pa.schema([("id", pa.int64()), ("v", pa.float64())])
+    with pytest.raises(SinkError, match="whole numbers beyond 9007199254740992, which DOUBLE would change"):
+        sink.create_tables((TableSchema(table="b", columns=wide),), sink_place(here))
+    sink.complete(sink_place(here))
+    assert all_rows(tmp_path) == [(1, 2**53 + 1)]

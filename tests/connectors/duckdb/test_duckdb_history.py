@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors import tables
 from seatunnel_core.connectors.duckdb import tables as of_duckdb
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 from tests.connectors.duckdb.test_duckdb_growth import EVOLVE
@@ -140,6 +140,32 @@ def test_a_column_that_comes_later_is_null_in_older_versions(tmp_path: Path) -> 
     grow(tmp_path, "two", {**HISTORY, **EVOLVE}, id=[1, 2], name=["a", "b"], age=[30, None])
     found = asked(tmp_path, "SELECT id, age, is_current FROM orders ORDER BY id, valid_from")
     assert found == [(1, None, False), (1, 30, True), (2, None, True)]
+
+
+def test_a_value_of_a_column_that_is_added_while_the_job_runs_is_not_lost(tmp_path: Path) -> None:
+    """The new version of a row had null in the column that another program had added and filled."""
+    nightly(tmp_path, batch((1, "mo", 1), (2, "mo", 2), (3, "mo", 3), (4, "mo", 4)))
+    sink, here = duckdb_sink(tmp_path, **HISTORY), place()
+    sink.prepare(sink_place(here))
+    same = batch((4, "tu", 4), (2, "mo", 2), (3, "mo", 3), (5, "we", 5), kinds=[A, A, D, N])
+    kept, lost = unit(sink, 1, same), unit(sink, 2, batch((1, "tu", 1)))
+    changed(tmp_path, "ALTER TABLE orders ADD COLUMN tier VARCHAR", "UPDATE orders SET tier = 'gold' WHERE id < 4")
+    commit(sink, [kept], here)
+    before = asked(tmp_path, "SELECT id, day, tier, is_current FROM orders ORDER BY id, valid_from")
+    assert before == [
+        (1, "mo", "gold", True),
+        (2, "mo", "gold", True),
+        (3, "mo", "gold", False),
+        (4, "mo", None, False),
+        (4, "tu", None, True),
+        (5, "we", None, True),
+    ]
+    with pytest.raises(CommitError, match=r"orders has the column 'tier', which the staged rows lack"):
+        commit(sink, [lost], here)
+    assert asked(tmp_path, "SELECT id, day, tier, is_current FROM orders ORDER BY id, valid_from") == before
+    changed(tmp_path, "ALTER TABLE orders DROP COLUMN tier")
+    commit(sink, [lost], here)
+    assert asked(tmp_path, _VERSIONS)[:2] == [(1, "mo", 1, False), (1, "tu", 1, True)]
 
 
 def test_columns_have_other_names_where_the_job_says_so(tmp_path: Path) -> None:

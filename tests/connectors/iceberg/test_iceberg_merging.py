@@ -253,6 +253,53 @@ def test_a_column_that_rows_lack_is_not_emptied(tmp_path: Path) -> None:
         orders_sink(tmp_path, **MERGE).dry_run((ORDERS,))
 
 
+def test_a_column_that_is_added_while_the_job_runs_is_not_emptied(tmp_path: Path) -> None:
+    """A changed row lost the value that another program had written into its new column."""
+    run(tmp_path, [batch((1, "mo", 1), (2, "mo", 2), (3, "mo", 3))], **MERGE)
+    sink, here = orders_sink(tmp_path, **MERGE), place(job_id="next")
+    changed, deleted = batch((1, "tu", 10)), batch((2, "mo", 2), kinds=[D])
+    staged = [unit(sink, number, rows, job_id="next") for number, rows in ((1, changed), (2, deleted))]
+    added(tmp_path, "tier")
+    commit(sink, staged[1:], here)
+    with pytest.raises(CommitError, match=r"shop.orders has the column 'tier', which the staged rows lack"):
+        commit(sink, staged[:1], here)
+    assert orders(tmp_path) == [(1, "mo", 1), (3, "mo", 3)]
+    with table_in(tmp_path, "orders").update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("tier")
+    commit(sink, staged[:1], here, may_be_committed=True)
+    assert orders(tmp_path) == [(1, "tu", 10), (3, "mo", 3)]
+
+
+def test_a_column_that_is_added_between_two_tries_of_a_commit_is_not_emptied(tmp_path: Path) -> None:
+    sink = orders_sink(tmp_path, **MERGE)
+    staged = unit(sink, 1, batch((1, "mo", 1)))
+
+    def fill() -> None:
+        added(tmp_path, "tier")
+        columns = COLUMNS.append(pa.field("tier", pa.string()))
+        table_in(tmp_path, "orders").append(pa.table([[1], ["su"], [0], ["gold"]], schema=columns))
+
+    interrupted(sink, fill)
+    with pytest.raises(CommitError, match="has the column 'tier'"):
+        commit(sink, [staged], place())
+    assert orders(tmp_path) == [(1, "su", 0, "gold")]
+
+
+def test_rows_that_an_earlier_version_staged_are_merged(tmp_path: Path) -> None:
+    """They do not say which columns their table had."""
+    sink = orders_sink(tmp_path, **MERGE)
+    staged = unit(sink, 1, batch((1, "mo", 1)))
+    (part,) = staged.body["tables"]
+    older = {key: value for key, value in part.items() if key != "last_column"}
+    commit(sink, [evolve(staged, body={"tables": [older]})], place())
+    assert orders(tmp_path) == [(1, "mo", 1)]
+
+
+def added(folder: Path, column: str) -> None:
+    with table_in(folder, "orders").update_schema() as update:
+        update.add_column(column, StringType())
+
+
 def test_files_of_former_partitions_are_refused(tmp_path: Path) -> None:
     """Iceberg looks for a key in the partition of its newest row, and would leave the older row where it was."""
     run(tmp_path, [batch((1, "mo", 1))], **MERGE)
@@ -265,7 +312,7 @@ def test_files_of_former_partitions_are_refused(tmp_path: Path) -> None:
 def test_one_target_has_one_key(tmp_path: Path) -> None:
     other = evolve(ORDERS, table="others", primary_key=("day",))
     sink = orders_sink(tmp_path, write_mode="merge")
-    with pytest.raises(SinkError, match=r"some by the key \(id\) and some by \(day\)"):
+    with pytest.raises(SinkError, match=r"some by the key \(id\) and some by the key \(day\)"):
         sink.create_tables((evolve(ORDERS, primary_key=("id",)), other), sink_place(place()))
 
 

@@ -282,3 +282,28 @@ def _with(rows: pa.RecordBatch, **values: Any) -> pa.RecordBatch:
     """The single row with other values."""
     (row,) = rows.to_pylist()
     return pa.RecordBatch.from_pylist([{**row, **values}], schema=rows.schema)
+
+
+@on_each
+def test_rows_that_are_collected_get_the_columns_of_a_later_table(database: Database) -> None:
+    """Tables of one run replace the rows of one target together. SQLite changes no type."""
+    of, here, v = sink(database, write_mode="replace", **EVOLVE), place(), 7 if database.kind == "sqlite" else 2.7
+    of.prepare(sink_place(here))
+    of.apply_save_mode(sink_place(here))
+    for unit, columns in enumerate(({"id": [1], "v": [7]}, {"id": [2], "v": [v], "city": ["x"]}, {"id": [3]}), 1):
+        rows = pa.RecordBatch.from_pydict(columns)
+        waiting = stage(of, TableSchema(table=f"t{unit}", columns=rows.schema), [rows], place(unit=unit))
+        commit(of, [waiting], here)
+    of.complete(sink_place(here))
+    assert all_rows(database, "id, v, city") == [(1, 7, None), (2, v, "x"), (3, None, None)]
+
+
+@on_each
+def test_rows_that_are_collected_do_not_get_a_column_with_a_default(database: Database) -> None:
+    database.run("CREATE TABLE people (id bigint, n bigint DEFAULT 5)")
+    of, here = sink(database, write_mode="replace"), place()
+    of.prepare(sink_place(here))
+    first, then = (pa.schema([(name, pa.int64()) for name in names]) for names in (["id"], ["id", "n"]))
+    of.create_tables((TableSchema(table="a", columns=first),), sink_place(here))
+    with pytest.raises(SinkError, match=r"cannot get the column 'n' \(bigint.*; add it to the rows of all tables"):
+        of.create_tables((TableSchema(table="b", columns=then),), sink_place(here))

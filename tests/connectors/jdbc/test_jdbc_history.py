@@ -17,7 +17,7 @@ from seatunnel_core.connectors.jdbc import sink as sink_of_jdbc
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.tables import history, ledger
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.work.committable import Committable
 from tests.connectors.jdbc.databases import Database, empty
 from tests.connectors.jdbc.sink_units import AFTER, BEFORE, GONE, NEW, SCHEMA
@@ -144,6 +144,26 @@ def test_a_column_that_comes_later_is_null_in_older_versions(database: Database)
     found = database.run("SELECT id, age, is_current FROM people ORDER BY id, valid_from")
     ended = [(id, age, not current) for id, age, current in found]
     assert ended == [(1, None, True), (1, 30, False), (2, None, False)]
+
+
+def test_a_value_of_a_column_that_is_added_while_the_job_runs_is_not_lost(database: Database) -> None:
+    """The new version of a row had null in the column that another program had added and filled."""
+    run(database, [(NEW, 1, "a"), (NEW, 2, "b"), (NEW, 3, "c"), (NEW, 4, "d")], **HISTORY)
+    of, here = sink(database, **HISTORY), sink_place(place(job_id="next"))
+    of.prepare(here)
+    same = [(AFTER, 4, "D"), (AFTER, 2, "b"), (GONE, 3, None), (NEW, 5, "e")]
+    kept, lost = unit(of, 1, same, "next"), unit(of, 2, [(AFTER, 1, "A")], "next")
+    database.run("ALTER TABLE people ADD COLUMN tier varchar(9)", "UPDATE people SET tier = 'gold' WHERE id < 4")
+    of.commit([kept], here, may_be_committed=False)
+    asking = "SELECT id, name, tier FROM people WHERE is_current = true ORDER BY id"
+    expected = [(1, "a", "gold"), (2, "b", "gold"), (4, "D", None), (5, "e", None)]
+    assert list(map(tuple, database.run(asking))) == expected
+    with pytest.raises(CommitError, match=r"people has the column 'tier', which the staged rows lack"):
+        of.commit([lost], here, may_be_committed=False)
+    assert list(map(tuple, database.run(asking))) == expected
+    database.run("UPDATE people SET tier = NULL")
+    of.commit([lost], here, may_be_committed=False)
+    assert versions(database)[:2] == [(1, "a", False), (1, "A", True)]
 
 
 @pytest.mark.parametrize("kind", SERVERS)

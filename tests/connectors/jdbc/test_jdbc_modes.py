@@ -72,6 +72,23 @@ def test_the_last_unit_of_a_checkpoint_counts(database: Database) -> None:
     assert people(database) == [(1, "second")]
 
 
+def test_a_column_that_is_added_while_the_job_runs_keeps_its_values(database: Database) -> None:
+    """Without a unique index, rows are deleted and inserted: the column was null afterwards."""
+    database.run("CREATE TABLE people (id bigint, name varchar(20))", "INSERT INTO people VALUES (1, 'a'), (2, 'b')")
+    of, here = sink(database, **MERGE), sink_place(place())
+    of.prepare(here)
+    kept, lost = unit(of, 1, [(AFTER, 2, "B"), (NEW, 3, "c")]), unit(of, 2, [(AFTER, 1, "A")])
+    database.run("ALTER TABLE people ADD COLUMN tier varchar(9)", "UPDATE people SET tier = 'gold' WHERE id = 1")
+    of.commit([kept], here, may_be_committed=False)
+    with pytest.raises(CommitError, match=r"people has the column 'tier', which the staged rows lack"):
+        of.commit([lost], here, may_be_committed=False)
+    found = sorted(map(tuple, database.run("SELECT id, name, tier FROM people")))
+    assert found == [(1, "a", "gold"), (2, "B", None), (3, "c", None)]
+    database.run("CREATE UNIQUE INDEX people_id ON people (id)")
+    of.commit([lost], here, may_be_committed=False)
+    assert sorted(map(tuple, database.run("SELECT id, name, tier FROM people")))[0] == (1, "A", "gold")
+
+
 def test_a_merge_finds_rows_without_a_unique_index(database: Database) -> None:
     database.run("CREATE TABLE people (id bigint, name varchar(20))", "INSERT INTO people VALUES (1, 'a'), (1, 'b')")
     run(database, [(NEW, 1, "one"), (AFTER, 2, "two")], **MERGE)

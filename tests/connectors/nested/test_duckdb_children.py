@@ -9,9 +9,9 @@ import pytest
 
 from seatunnel_core.connector_api.testing import commit, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
-from seatunnel_core.errors import SinkError
+from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.duckdb.duckdb_file import asked, duckdb_sink
+from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 from tests.connectors.nested.nested_orders import MERGE, lines, order, staged
 from tests.connectors.nested.nested_orders import state as state_of
 
@@ -91,3 +91,18 @@ def test_children_of_pruned_rows_are_removed(tmp_path: Path) -> None:
     commit(sink, [stage(sink, TableSchema(table="keys", columns=keys.schema), [keys], here)], here)
     sink.complete(sink_place(here))
     assert state(tmp_path) == [(1, lines("a", "b")), (3, lines("d"))]
+
+
+@pytest.mark.parametrize("dropped", [["orders__lines__tags"], ["orders__lines", "orders__lines__tags"]])
+def test_child_rows_whose_table_was_dropped_are_not_lost(tmp_path: Path, dropped: list[str]) -> None:
+    sink, here = duckdb_sink(tmp_path, **MERGE), sink_place(place(job_id="one"))
+    sink.prepare(here)
+    sink.apply_save_mode(here)
+    waiting = staged(sink, "one", [order(1, "a", "b")])
+    changed(tmp_path, *(f"ALTER TABLE {name} RENAME TO was_{name}" for name in dropped))
+    with pytest.raises(CommitError, match=rf"the table main.{dropped[0]} no longer exists: it was dropped or renamed"):
+        sink.commit([waiting], here, may_be_committed=False)
+    assert not asked(tmp_path, "SELECT id FROM orders")
+    changed(tmp_path, *(f"ALTER TABLE was_{name} RENAME TO {name}" for name in dropped))
+    sink.commit([waiting], here, may_be_committed=True)
+    assert state(tmp_path) == [(1, lines("a", "b"))]

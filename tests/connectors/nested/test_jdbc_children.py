@@ -8,7 +8,7 @@ import pytest
 from seatunnel_core.connector_api.testing import commit, options_of, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.errors import SinkError
+from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import Database
 from tests.connectors.nested.nested_orders import MERGE, lines, order, staged, state
@@ -60,3 +60,31 @@ def test_children_of_pruned_rows_are_removed(database: Database) -> None:
     commit(sink, [stage(sink, TableSchema(table="keys", columns=keys.schema), [keys], here)], here)
     sink.complete(sink_place(here))
     assert state(database.run) == [(1, lines("a", "b")), (3, lines("d"))]
+
+
+@pytest.mark.parametrize("dropped", [["orders__lines__tags"], ["orders__lines", "orders__lines__tags"]])
+@on_each
+def test_child_rows_whose_table_was_dropped_are_not_lost(database: Database, dropped: list[str]) -> None:
+    sink, here = JdbcSink(options_of(JdbcSink, {**database.options, **MERGE})), sink_place(place(job_id="one"))
+    sink.prepare(here)
+    sink.apply_save_mode(here)
+    waiting = staged(sink, "one", [order(1, "a", "b")])
+    database.run(*(f"ALTER TABLE {name} RENAME TO was_{name}" for name in dropped))
+    with pytest.raises(CommitError, match=rf"the table .*{dropped[0]} no longer exists: it was dropped or renamed"):
+        sink.commit([waiting], here, may_be_committed=False)
+    assert not database.run("SELECT id FROM orders")
+    database.run(*(f"ALTER TABLE was_{name} RENAME TO {name}" for name in dropped))
+    sink.commit([waiting], here, may_be_committed=True)
+    assert state(database.run) == [(1, lines("a", "b"))]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_child_tables_whose_names_differ_only_in_case_are_found(database: Database) -> None:
+    """SQLite compares names without regard to case, as MySQL with ``lower_case_table_names`` does."""
+    night(database, "one", [order(1, "a", "b"), order(2, "c")])
+    sink, here = JdbcSink(options_of(JdbcSink, {**database.options, **MERGE})), sink_place(place(job_id="two"))
+    sink.prepare(here)
+    waiting = staged(sink, "two", [order(1, "x"), order(3, "d")])
+    database.run("ALTER TABLE orders__lines RENAME TO orders__l", "ALTER TABLE orders__l RENAME TO orders__LINES")
+    sink.commit([waiting], here, may_be_committed=False)
+    assert state(database.run) == [(1, lines("x")), (2, lines("c")), (3, lines("d"))]

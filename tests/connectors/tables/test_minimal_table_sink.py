@@ -116,6 +116,23 @@ def test_a_table_grows_by_columns_and_rejects_a_type_that_does_not_fit(tmp_path:
         run(tmp_path, "d", [("x", "b")], columns=wrong, schema_contract="evolve")
 
 
+def test_files_with_different_types_are_loaded_with_the_types_of_the_table(tmp_path: Path) -> None:
+    texts = pa.schema([("id", pa.int64()), ("name", pa.string())])
+    numbers, here, waiting = pa.schema([("id", pa.int64()), ("name", pa.int64())]), place(), []
+    for unit, (columns, value) in enumerate(((numbers, 7), (texts, "007")), 1):
+        schema, at = TableSchema(table="t", columns=columns), place(unit=unit)
+        sink = started(tmp_path, "job", schema)
+        writer = begin(sink, schema, at)
+        rows = pa.RecordBatch.from_pylist([{"id": unit, "name": value}], schema=columns)
+        writer.write(Batch(table="t", rows=rows))
+        waiting.append(finished(writer, at))
+        if unit == 1:  # SQLite widens no type
+            ask(tmp_path, "DROP TABLE orders")
+            ask(tmp_path, "CREATE TABLE orders (id INTEGER, name TEXT)")
+    commit(sink, waiting, here)
+    assert ask(tmp_path) == [(1, "7"), (2, "007")]
+
+
 def test_what_the_database_has_no_type_for_is_refused_before_a_row_moves(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"SQLite has no type for it \(timestamp"):
         run(tmp_path, "a", [], columns=pa.schema([("at", pa.timestamp("us"))]))

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import CommitError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.nested.child_tables import BETWEEN, OF_CHILDREN, Family, in_order, is_child
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -56,18 +57,49 @@ class Families:
             if family is not None:
                 yield from family.replaced([self.dialect.quoted(part["staging"])])
 
-    def added(self, parts: Sequence[Part], columns_of: Callable[[Part], Sequence[str]]) -> Iterator[str]:
-        """Yield the statements that add staged children; ``parts`` are all staging tables of one unit."""
+    def added(
+        self, parts: Sequence[Part], columns_of: Callable[[Part], Sequence[str]], gone: Callable[[TablePath], str]
+    ) -> Iterator[str]:
+        """Yield the statements that add staged children.
+
+        Args:
+            parts: All staging tables of one unit.
+            columns_of: Function that returns the columns of a staging table.
+            gone: Function that returns the message about a missing table.
+
+        Raises:
+            CommitError: A child table no longer exists.
+        """
         for root in dict.fromkeys(tuple(part["root"]) for part in parts if "root" in part):
             own = [part for part in parts if tuple(part["target"]) == root]
-            family = self.of(root, own[0]["keys"]) if own else None
-            if family is None:
-                continue
+            if not own:
+                continue  # a transform removed the parent rows
+            family = self.of(root, own[0]["keys"])
             staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
             for part in (part for part in parts if tuple(part.get("root", ())) == root):
-                source = self.dialect.quoted(part["staging"])
-                staged.setdefault(part["target"][-1], []).append((source, columns_of(part)))
+                name = self._child(family, tuple(part["target"]), gone)
+                staged.setdefault(name, []).append((self.dialect.quoted(part["staging"]), columns_of(part)))
+            assert family is not None
             yield from family.added(staged, [self.dialect.quoted(part["staging"]) for part in own])
+
+    def _child(self, family: Family | None, path: TablePath, gone: Callable[[TablePath], str]) -> str:
+        """Return the name of a child table in its family; raise ``CommitError`` if the table no longer exists."""
+        names = [] if family is None else [name for name, _ in family.children]
+        if path[-1] in names:
+            return path[-1]
+        alike = [name for name in names if name.lower() == path[-1].lower()] if self.dialect.ignores_case else []
+        if not alike or not self._exists(path):  # on some servers, case distinguishes tables but not columns
+            raise CommitError(gone(path))
+        return alike[0]
+
+    def _exists(self, path: TablePath) -> bool:
+        try:
+            self.dialect.column_names(self.connection, self.dialect.quoted(*path))
+        except Exception as error:
+            if not self.dialect.is_missing_table(error):
+                raise
+            return False
+        return True
 
 
 def index_of(dialect: Dialect, path: TablePath, columns: Sequence[str]) -> str:

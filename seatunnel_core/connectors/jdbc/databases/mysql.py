@@ -59,15 +59,17 @@ _TABLE = (
     "ON e.ENGINE = t.ENGINE WHERE t.TABLE_SCHEMA = %s AND t.TABLE_NAME = %s"
 )
 _COLUMNS = (
-    "SELECT COLUMN_NAME, COLUMN_TYPE, coalesce(COLLATION_NAME, ''), IS_NULLABLE, COLUMN_DEFAULT IS NOT NULL OR "
-    "EXTRA <> '', coalesce(GENERATION_EXPRESSION, '') <> '' FROM information_schema.COLUMNS "
-    "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION"
+    "SELECT COLUMN_NAME, COLUMN_TYPE, coalesce(COLLATION_NAME, ''), IS_NULLABLE, EXTRA <> '' OR COLUMN_DEFAULT IS NOT "
+    "NULL AND (COLUMN_DEFAULT <> 'NULL' OR VERSION() NOT LIKE '%%MariaDB%%'), coalesce(GENERATION_EXPRESSION, '') "
+    "<> '' FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION"
 )
+"""Query for the columns of a table. A missing default is 'NULL' in MariaDB, null in MySQL."""
+
 _SAID = (
     "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 )
-"""Query for a column's default, extra attributes and comment. A missing default is 'NULL' in MariaDB, null in MySQL."""
+"""Query for a column's default, extra attributes and comment."""
 
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
