@@ -101,6 +101,14 @@ def test_the_submission_of_a_job_is_recorded(submission: str | None) -> None:
     assert json.loads(manifest.to_bytes())["format"] == 1, "earlier versions can read it"
 
 
+@pytest.mark.parametrize(
+    ("stored", "asking", "is_of"),
+    [("s1", "s1", True), ("s1", "s2", False), ("", "s1", False), (None, "s1", True), ("s1", "", True)],
+)
+def test_a_job_is_of_the_submission_that_created_it(stored: str | None, asking: str, is_of: bool) -> None:
+    assert Manifest(job_name="n", submission=stored).is_of(asking) is is_of
+
+
 _NAMES = st.text(alphabet="abcdé世", min_size=1, max_size=3)
 
 

@@ -167,7 +167,7 @@ class SimulatedSink(_InWorld, Sink):
             raise SinkError("another engine has taken over the job")
         require_same_table(context, self._name, table, self.world.tables.existing.get(table))
         if table not in self.world.tables.existing:
-            self.world.create_table(table)
+            self.world.create_table(table, self.identifier)
         self.tables = {table: self.world.tables.existing[table]}
 
     @property
@@ -192,7 +192,7 @@ class SimulatedSink(_InWorld, Sink):
                 )
             except MissingError as error:
                 raise CommitError(str(error)) from error
-            self.world.tables.filled.add(self._table)
+            self.world.tables.filled[self._table] = self.identifier
         if self.world.chance(fails):
             raise CommitError("the simulation broke a commit after all was published", retryable=True)
 

@@ -186,14 +186,15 @@ class Sight:
                     self.scenario = start.shape
             case events.CheckpointsListed(checkpoints=listed):
                 start.listed = listed
-        if before in (Phase.LISTING, Phase.LOADING):
+        starts = before in (Phase.LISTING, Phase.LOADING, Phase.RECOGNISING)
+        if starts:
             self._look_for_rewind(start, result)
         for command in result:
             self.job.note(f"pipeline {self.id}, epoch {start.epoch}", command)
             self.job.count(command)
             self.job.may_fall_asleep(type(command).__name__)
             if isinstance(command, commands.StoreCheckpoint):
-                self._will_store(command.state, first=before in (Phase.LISTING, Phase.LOADING))
+                self._will_store(command.state, first=starts)
         self._tell("handled", start, before, event, result)
 
     def _look_for_rewind(self, start: Start, result: tuple[Command, ...]) -> None:

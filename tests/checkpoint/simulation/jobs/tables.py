@@ -16,8 +16,8 @@ class Tables:
     written: set[str] = field(factory=set)
     """The targets, with one table or several, in which the job has published something."""
 
-    filled: set[str] = field(factory=set)
-    """To which the job has published something."""
+    filled: dict[str, str] = field(factory=dict)
+    """To which the job has published something, each with the plugin that did so last."""
 
     lost: dict[str, str] = field(factory=dict)
     """Those with rows that were dropped, until they are put back."""
@@ -27,11 +27,12 @@ class Tables:
     def create(self, table: str) -> None:
         """Create a table that does not exist."""
         self.made += 1
+        self.lost.pop(table, None)
         self.existing[table] = str(self.made)
 
     def lose(self) -> bool:
         """Drop a table with rows; return False if there is none."""
-        there = sorted(self.filled & self.existing.keys())
+        there = sorted(self.filled.keys() & self.existing.keys())
         if there:
             table = self.rng.choice(there)
             self.lost[table] = self.existing.pop(table)

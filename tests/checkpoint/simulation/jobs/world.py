@@ -139,9 +139,12 @@ class JobWorld:
         if target in self.tables.written:
             self.broken = ViolationError("R4 target", f"a save mode empties {target}, where the job has published")
 
-    def create_table(self, table: str) -> None:
-        """R8: a table that was lost with rows of the job is not created again."""
-        if table in self.tables.lost:
+    def create_table(self, table: str, plugin: str) -> None:
+        """R8: a table that was lost with rows of the job is not created again, except by a sink of another plugin.
+
+        Its user has chosen a new target, and the job starts to load it.
+        """
+        if table in self.tables.lost and self.tables.filled[table] == plugin:
             self.broken = ViolationError("R8 table", f"{table} is created again, without the rows that it had")
         self.tables.create(table)
 
