@@ -249,10 +249,13 @@ def test_the_keyboard_is_enough(seen: Watched) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     assert page.evaluate("location.hash") == "#/"
+    page.get_by_role("link", name="Submit", exact=True).wait_for()  # shown once the permissions are known
     for _ in range(12):
         page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.textContent") == "Submit":
             break
+    else:
+        raise AssertionError("no link to submit a job is reached by the keyboard")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Submit a job").wait_for()
 
