@@ -91,7 +91,7 @@ def shown_default(option: Option[Any]) -> str:
 
 
 def names_rows(fact: Mapping[str, Any], ours: Iterable[str]) -> Iterator[Row]:
-    """Rows of functions or types; one that is only here needs a reason as well."""
+    """Rows of functions or types; one that has no equivalent in SeaTunnel needs a reason, too."""
     known = set(ours)
     for name in [*fact["there"], *sorted(known - set(fact["there"]))]:
         there = THERE_TOO if name in fact["there"] else ONLY_HERE
@@ -112,7 +112,7 @@ def page() -> str:
         ]
         besides = group.get("besides") or {}
         if besides:
-            parts += ["SeaTunnel has these as well; here they are unknown options, which is a warning:\n"]
+            parts += ["SeaTunnel also has these options; here they are unknown and cause a warning:\n"]
             parts += [f"* `{key}`: {why}" for key, why in besides.items()] + [""]
     parts += ["## Functions of `Sql`\n", *_compared("function", names_rows(found["functions"], FUNCTIONS)), ""]
     parts += ["## Types\n", *_compared("type", names_rows(found["types"], TYPES)), ""]
