@@ -52,8 +52,8 @@ _KEYS = {
     "all_cpu_s": "processor time, start to exit",
     "peak_bytes": "memory at its peak",
     "driver_bytes": "memory of the driver at its peak",
-    "first_commit_s": "from Spark's being up to the first commit",
-    "ms_per_table": "from Spark's being up to the last commit, for each table",
+    "first_commit_s": "from the time Spark is ready to the first commit",
+    "ms_per_table": "from the time Spark is ready to the last commit, for each table",
 }
 
 

@@ -57,7 +57,7 @@ def report(bench: Bench) -> None:
     said = json.loads(done.stdout.splitlines()[-1])
     bench.record(
         Figure(what="failed unit to first unit", values=said["failover_ms"], unit="ms", goal=at_most(300)),
-        Figure(what="a retry in the same epoch, its pause left out", values=said["retry_ms"], unit="ms"),
+        Figure(what="a retry in the same epoch, without its pause", values=said["retry_ms"], unit="ms"),
     )
 
 

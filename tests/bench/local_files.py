@@ -1,4 +1,4 @@
-"""What a checkpoint in local files costs beyond the system calls that it cannot do without."""
+"""What a checkpoint in local files costs beyond the system calls that it requires."""
 
 import hashlib
 import os
@@ -65,7 +65,7 @@ def _state(epoch: int, number: int, body: bytes, pipeline_id: int = 1) -> Pipeli
     )
 
 
-# -- a store, against what it cannot do without
+# -- a store, against what it requires
 
 
 def _store_against_bare(folder: Path, size: int, rounds: int) -> list[tuple[Took, Took]]:
