@@ -1,4 +1,4 @@
-"""A process that is killed in its job, and the next one, from the time Spark is ready to the first file that it commits."""
+"""A process that is killed in its job, and the next one, from a ready Spark to the first file that it commits."""
 
 import os
 import signal
