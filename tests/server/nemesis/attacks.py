@@ -46,7 +46,9 @@ def _older_state(ground: Ground, _draw: random.Random) -> Iterator[None]:
         if row is None or row[1] < 1:
             raise LookupError("nothing has changed in this term")
         term, changes = row
-        cursor.execute(f"UPDATE {TABLE} SET changes = {changes - 1} WHERE term = {term}")
+        cursor.execute(f"UPDATE {TABLE} SET changes = {changes - 1} WHERE term = {term} AND changes = {changes}")
+        if cursor.rowcount != 1:  # otherwise, the newest change could not be brought back
+            raise LookupError("the state has just changed")
     yield
     with ground.database.changing() as cursor:
         cursor.execute(f"UPDATE {TABLE} SET changes = {changes} WHERE term = {term} AND changes < {changes}")
