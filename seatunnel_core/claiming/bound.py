@@ -34,6 +34,23 @@ class Bound:
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
+    def changed_targets(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """Return the same, without a description for earlier options with the same target."""
+        return {
+            name: tuple(
+                (since, "" if self._had_same_target(pipeline.sink(name), since) else words) for since, words in changes
+            )
+            for name, changes in self.changed_bindings(pipeline).items()
+        }
+
+    def _had_same_target(self, sink: PlannedSink, epoch: int) -> bool:
+        """Return True if the save mode of a sink had the same target in an epoch, with the same plugin."""
+        seat, now = self.stored.seats.get(sink.name), sink.binding
+        then = None if seat is None else in_epoch(seat.bindings, epoch)
+        if then is None or not now.place:
+            return False
+        return (then.terms.get("plugin"), then.place) == (now.terms.get("plugin"), now.place)
+
     def _changes_since(self, sink: PlannedSink) -> Iterator[tuple[int, str]]:
         seat = self.stored.seats.get(sink.name)
         for since in (0, *(each.since for each in (() if seat is None else seat.bindings))):

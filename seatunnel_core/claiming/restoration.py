@@ -120,6 +120,7 @@ class _Restoring:
             drops_staged=number in self._drops_staged,
             saved=self._saved.get(number, frozenset()),
             changed_bindings=self._bound.changed_bindings(self._pipelines[number]),
+            changed_targets=self._bound.changed_targets(self._pipelines[number]),
         )
         return request if asked is None else evolve(request, ref=asked.ref, rewind=Rewind(asked.rewind))
 

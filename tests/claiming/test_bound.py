@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import define
+from attrs import define, evolve
 
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import (
@@ -296,3 +296,29 @@ def test_a_start_learns_which_options_of_its_sinks_differ(tmp_path: Path) -> Non
     assert changed["out"][1:] == ((FIRST, "path was '/data/x' and is '/data/y'"),)
     back = told.again(Restore(), file("/data/x")).restores[1].changed_bindings
     assert [words for _, words in back["out"][1:]] == ["", "path was '/data/y' and is '/data/x'"]
+
+
+def test_a_start_learns_which_sinks_may_have_another_target(tmp_path: Path) -> None:
+    """A sink that stages elsewhere, or does not stage any more, publishes to the same tables. Nothing is known of the
+    target of a statement; and another plugin may give its target the same name."""
+    told = Told(tmp_path)
+
+    def jdbc(more: str = "", database: str = "a") -> str:
+        return f"Jdbc {{ plugin_input = a, name = out, {other(JDBC, '{db}', f'{tmp_path}/{database}')} {more} }}"
+
+    def moved(sink: str) -> list[bool]:
+        request = evolve(told.again(Restore(), sink).restores[1], since=10 * FIRST)
+        current = told.manifest().seats["out"].bindings[-1].since
+        epochs = [each.since for each in told.manifest().seats["out"].bindings if each.since < current]
+        changed = request.changed_targets
+        return [request.may_have_moved_since("out", epoch) if changed else False for epoch in epochs]
+
+    told.began(jdbc())
+    told.stored(1, ["out"])
+    assert moved(jdbc()) == []
+    assert moved(jdbc(", enable_upsert = false")) == [False]
+    assert moved(jdbc(database="b")) == [True, True]
+    assert moved(jdbc()) == [False, False, True]
+    query = ', query = "INSERT INTO t VALUES (:a)"'
+    without = other(jdbc(query), ", generate_sink_sql = true", "").replace("table = t, ", "")
+    assert moved(without) == [True] * 4

@@ -10,9 +10,11 @@ import pytest
 from attrs import frozen
 from pyiceberg.catalog import load_catalog
 
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.runtime.job_run import JobRun
 from tests.connectors.iceberg.iceberg_tables import catalog_of
 from tests.runtime.command import fake_source, job
 from tests.runtime.ground import ALL, ROWS, Ground, committed, ground_in, kill, run_through, until
@@ -130,3 +132,35 @@ def test_a_table_that_is_lost_while_its_job_is_stopped_is_not_created_again(kind
         report, _ = run_through(ground.run(free, restore=Restore()))
         assert report.outcome is JobOutcome.FINISHED, report
         assert sorted(target.do(ground.work, target.ids)) == ALL
+
+
+def test_a_lost_table_is_not_created_again_where_another_option_of_its_sink_changes(tmp_path: Path) -> None:
+    """A sink that stages from now on has another binding, but the same target. Its tables were forgotten, unless the
+    last checkpoint still named rows to publish."""
+    target = TARGETS["jdbc-at-once"]
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(text(ground, target, rows_per_second=20)) as first:
+            first.start()
+            until(lambda: committed(first) > 0 and has_nothing_to_publish(first), first)
+            kill(first)
+        target.do(ground.work, target.moved)
+        free = text(ground, target, rows_per_second=None)
+        changed = free.replace("primary_keys = [id]", "primary_keys = [id], is_exactly_once = true")
+        assert changed != free
+        report, _ = run_through(ground.run(changed, restore=Restore()))
+        assert report.outcome is JobOutcome.FAILED
+        said = report.pipelines[0].failure
+        assert f"the table {target.named} does not exist, but this job has committed rows to it" in said
+        target.do(ground.work, target.back)
+        report, _ = run_through(ground.run(changed, restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+        assert sorted(target.do(ground.work, target.ids)) == ALL
+
+
+def has_nothing_to_publish(run: JobRun) -> bool:
+    """Whether its latest checkpoint has rows that are published, and no others."""
+    assert run._storage is not None
+    state = run._storage.load(run.checkpoints()[-1])
+    sinks = [] if state is None else codec.decode(state.states).sinks.values()
+    return any(sink.rows_committed and not sink.uncommitted for sink in sinks)

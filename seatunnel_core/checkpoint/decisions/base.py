@@ -55,6 +55,10 @@ class RestoreRequest:
     """Earlier options of each sink, oldest first: the first epoch of each set of options, and a description of how it
     differs from the current options (empty if equal)."""
 
+    changed_targets: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
+    """The same for sinks whose target may have changed: the description is also empty for options with the same
+    target."""
+
     requires_known: bool = False
     """True if the restored checkpoint must contain all output that is published according to the targets."""
 
@@ -70,7 +74,14 @@ class RestoreRequest:
 
     def changes_since(self, sink: str, epoch: int) -> str:
         """Describe how the sink's options in an epoch differ from the current ones; return ``""`` if they are equal."""
-        words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
+        return self._in_epoch(self.changed_bindings[sink], epoch)
+
+    def may_have_moved_since(self, sink: str, epoch: int) -> bool:
+        """Return True if the sink may have had another target in an epoch."""
+        return bool(self._in_epoch(self.changed_targets[sink], epoch))
+
+    def _in_epoch(self, changes: Sequence[tuple[int, str]], epoch: int) -> str:
+        words = [words for since, words in changes if since <= epoch < (self.since or 0)]
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":

@@ -67,7 +67,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
         RestoreRefusedError: The states do not fit the job, or staged output would be published to a different target.
     """
     if states is None:
-        return RestoredState(states=_updated_sinks(VertexStates.at_start(topology), request), is_extended=False)
+        return RestoredState(states=_updated_sinks(VertexStates.at_start(topology), request, base), is_extended=False)
     if base.is_published and request.drops_staged:
         states = states.without_staged()
     if not base.is_published:
@@ -75,7 +75,8 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
     fitting = fitted(states, topology, allow_non_restored=request.allow_non_restored, is_published=base.is_published)
     if base.rewind is Rewind.RETRACTED and fitting.retracting is None:
         fitting = evolve(fitting, retracting=base.ref)
-    return RestoredState(states=_updated_sinks(fitting, request), is_extended=bool(compare(states, topology).new))
+    updated = _updated_sinks(fitting, request, base)
+    return RestoredState(states=updated, is_extended=bool(compare(states, topology).new))
 
 
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
@@ -136,12 +137,19 @@ def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None
                 raise RestoreRefusedError(staged_elsewhere(name, "units", changes))
 
 
-def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
-    """Return the states with applied save modes marked as done and changed targets marked as not prepared."""
+def _updated_sinks(states: VertexStates, request: RestoreRequest, base: Base) -> VertexStates:
+    """Return the states with applied save modes marked as done and changed targets marked as not prepared.
+
+    Other options may stage elsewhere, but publish to the same target: its tables remain known.
+    """
     sinks = dict(states.sinks)
     for name in request.saved & sinks.keys():
         sinks[name] = evolve(sinks[name], save_mode_pending=False)
     for name in request.changed_bindings.keys() & sinks.keys():
         if request.changes_since(name, sinks[name].prepared_in):
-            sinks[name] = evolve(sinks[name], prepared_in=0, published_to={})
+            sinks[name] = evolve(sinks[name], prepared_in=0)
+    epoch = 0 if base.cut is None else base.cut.epoch
+    for name in request.changed_targets.keys() & sinks.keys():
+        if request.may_have_moved_since(name, epoch):
+            sinks[name] = evolve(sinks[name], published_to={})
     return evolve(states, sinks=sinks)

@@ -166,6 +166,32 @@ def test_sinks(
 
 
 @pytest.mark.parametrize(
+    ("targets", "since", "prepared", "tables"),
+    [
+        ({"out": ((0, ""), (2, ""))}, 2, 0, {"t": "1"}),
+        (MOVED, 2, 0, {}),
+        (MOVED, 1, 1, {"t": "1"}),
+        ({"out": ((0, "table was 'a' and is 'b'"), (1, ""), (2, ""))}, 2, 0, {"t": "1"}),
+    ],
+    ids=[
+        "it stages elsewhere, for the same target",
+        "another target",
+        "another target before this process",
+        "another target before the state was stored",
+    ],
+)
+def test_tables_remain_known_while_the_target_is_the_same(
+    targets: Mapping[str, Any], since: int, prepared: int, tables: Mapping[str, str]
+) -> None:
+    """The state is of epoch 1. What was lost of a table was created again if another option had changed, too."""
+    sink = SinkState(save_mode_pending=False, prepared_in=1, published_to={"t": "1"})
+    states = evolve(STAGED_NOTHING, sinks={"out": sink})
+    request = RestoreRequest(changed_bindings=MOVED, changed_targets=targets, since=since)
+    found = restored(states, LATEST, request, ONE_TO_ONE).states.sinks["out"]
+    assert (found.prepared_in, found.published_to) == (prepared, tables)
+
+
+@pytest.mark.parametrize(
     ("is_restored", "rewind", "states", "is_final", "asks"),
     [
         (True, Rewind.REFUSED, HELD, False, True),

@@ -90,7 +90,7 @@ class TargetsAreRecognised(Invariant):
             if not isinstance(command, commands.PrepareSinks):
                 continue
             for name, state in self._restored[engine].sinks.items():
-                if state.rows_committed and name not in engine.request.changed_bindings:
+                if state.rows_committed and name not in engine.request.changed_targets:
                     tables = command.published_to.get(name, {})
                     self.require(bool(tables), f"nothing says to which table rows of {name!r} were published")
             for sink in (each.name for each in self.world.scenario.topology.sinks):
