@@ -1,19 +1,23 @@
 """Job ownership: a process claims a job by writing the next version of its manifest (protocol rule R7)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import require_same_job
-from seatunnel_core.claiming.restoration import restoration
+from seatunnel_core.claiming.restoration import READERS, restoration, states_in
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.save_modes import SharedTarget, by_pipeline
 from seatunnel_core.reporting.report import JobReport
 from seatunnel_core.reporting.report_record import report_from
-from seatunnel_storage_api.errors import ManifestConflictError
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.errors import ManifestConflictError, StaleEpochError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
@@ -105,10 +109,45 @@ def claim_again(
     try:
         storage.put_manifest(job_id, version, found.manifest.to_bytes())
     except ManifestConflictError as error:
-        raise UsageError(
-            f"another process has just started the job {job_id}: let it run, or stop it and try again"
-        ) from error
-    return Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
+        raise _another_started(job_id) from error
+    claim = Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
+    return _check_again(storage, job_id, claim, manifest, found.undecided)
+
+
+def _check_again(
+    storage: CheckpointStorage, job_id: str, claim: Claim, earlier: Manifest, undecided: Sequence[SharedTarget]
+) -> Claim:
+    """Check again, now that the job is claimed, that no sink of the job has written to these targets (R4).
+
+    The previous process may have done so in the meantime, and continues until its epochs are superseded. So an epoch of
+    each pipeline with such a target is claimed first: its latest checkpoint then shows whether output was or will be
+    published.
+    """
+    if not undecided:
+        return claim
+    seats = {seat.pipeline for seat in earlier.seats.values()}
+    numbers = sorted({number for each in undecided for number in each.pipelines} & seats)
+
+    def claimed(number: int) -> VertexStates | str | None:
+        claim_epoch(storage, job_id, number, claim.epoch_minimum(0))
+        latest = lineage.latest(storage.scan(job_id, number).checkpoints)
+        return None if latest is None else states_in(storage, latest)
+
+    try:
+        with ThreadPoolExecutor(READERS) as pool:
+            states = dict(zip(numbers, pool.map(claimed, numbers), strict=True))
+    except StaleEpochError as error:
+        raise _another_started(job_id) from error
+    written = by_pipeline(sink for each in undecided if each.is_written(states.get) for sink in each.sinks)
+    restores = {
+        number: evolve(each, saved=each.saved | written.get(number, frozenset()))
+        for number, each in claim.restores.items()
+    }
+    return evolve(claim, restores=restores)
+
+
+def _another_started(job_id: str) -> UsageError:
+    return UsageError(f"another process has just started the job {job_id}: let it run, or stop it and try again")
 
 
 def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:

@@ -4,7 +4,7 @@
 rejection in one message, and all notes for the user.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from attrs import evolve, field, frozen
@@ -29,14 +29,14 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Asked, Restore
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
-from seatunnel_core.planning.save_modes import acted_before
+from seatunnel_core.planning.save_modes import SharedTarget, by_pipeline, shared_targets
 from seatunnel_core.planning.settings import topology_of
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
 from seatunnel_storage_api.state import CheckpointInfo, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
 
-_READERS = 8
+READERS = 8
 """Maximum number of checkpoints read concurrently."""
 
 
@@ -53,6 +53,9 @@ class Restoration:
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
 
+    undecided: Sequence[SharedTarget] = ()
+    """Targets to which no sink of the job has written yet. They are checked again after the claim (R4)."""
+
 
 def restoration(
     storage: CheckpointStorage, job_id: str, job: PlannedJob, stored: Manifest, restore: Restore, *, since: int
@@ -63,6 +66,15 @@ def restoration(
         UsageError: A part of the request is impossible; the message lists every such part.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
+
+
+def states_in(storage: CheckpointStorage, info: CheckpointInfo) -> VertexStates | str:
+    """Return the states in a checkpoint, or the reason why they cannot be read."""
+    try:
+        state = storage.load(info)
+        return "the checkpoint was removed in the meantime" if state is None else codec.decode(state.states)
+    except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
+        return str(error)
 
 
 class _Restoring:
@@ -109,10 +121,16 @@ class _Restoring:
         self._refuse_what_waits()
         if self._problems:
             raise UsageError("\n".join(self._problems))
-        for number, sinks in acted_before(self._job, self._stored, self._latest_states).items():
+        shared = shared_targets(self._job, self._stored)
+        written = [each for each in shared if each.is_written(self._latest_states)]
+        for number, sinks in by_pipeline(sink for each in written for sink in each.sinks).items():
             self._saved[number] = self._saved.get(number, frozenset()) | sinks
-        requests = {number: self._request(number, asked.get(number)) for number in self._pipelines}
-        return Restoration(manifest=self._manifest(asked), requests=requests, notes=tuple(self._notes))
+        return Restoration(
+            manifest=self._manifest(asked),
+            requests={number: self._request(number, asked.get(number)) for number in self._pipelines},
+            notes=tuple(self._notes),
+            undecided=[each for each in shared if each not in written],
+        )
 
     def _request(self, number: int, asked: Asked | None) -> RestoreRequest:
         request = RestoreRequest(
@@ -139,7 +157,7 @@ class _Restoring:
             except RestoreRefusedError as error:
                 self._problems.append(f"{self._pipelines[number].title}: {error}")
         wanted = {info for number, base in bases.items() for info in (base.cut, self._latest(number)) if info}
-        with ThreadPoolExecutor(_READERS) as pool:
+        with ThreadPoolExecutor(READERS) as pool:
             read = dict(zip(wanted, pool.map(self._states, wanted), strict=True))
         for number, base in bases.items():
             self._judge(self._pipelines[number], base, asked.get(number), read)
@@ -157,12 +175,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """Return the states in a checkpoint, or the reason why they cannot be read."""
-        try:
-            state = self._storage.load(info)
-            return "the checkpoint was removed in the meantime" if state is None else codec.decode(state.states)
-        except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
-            return str(error)
+        return states_in(self._storage, info)
 
     def _judge(
         self,

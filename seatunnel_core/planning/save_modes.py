@@ -1,35 +1,59 @@
 """Detection of save modes that another sink with the same target has already applied (R4)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import frozen
 
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob
 
-
-def acted_before(
-    job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
-) -> Mapping[int, frozenset[str]]:
-    """Return the sinks that must not apply their pending save modes, keyed by pipeline.
-
-    Another sink of the job wrote to their target in an earlier process, according to the previous manifest ``stored``.
-    ``states_of`` returns the latest states of a pipeline: ``None`` if there are none, and a message if they are damaged
-    or a running engine has replaced them.
-    """
-    acted: dict[int, frozenset[str]] = {}
-    for target, sinks in _shared(job).items():
-        others = _others_of(target, sinks, stored)
-        if len(sinks) + len(others) < 2:
-            continue
-        pending = [(number, name) for number, name in sinks if _is_pending(states_of(number), name) is not False]
-        done = len(pending) < len(sinks) or any(_is_pending(states_of(n), name) is not True for n, name in others)
-        for number, name in pending if done else ():
-            acted[number] = acted.get(number, frozenset()) | {name}
-    return acted
+StatesOf = Callable[[int], VertexStates | str | None]
+"""Returns the latest states of a pipeline: ``None`` if there are none, and a message if they are damaged or a running
+engine has replaced them."""
 
 
-def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
+@frozen
+class SharedTarget:
+    """Target of the save modes of several sinks of a job. The tuples contain the pipeline and the name of a sink."""
+
+    sinks: Sequence[tuple[int, str]]
+    """Sinks that have this target now."""
+
+    others: Sequence[tuple[int, str]]
+    """Other sinks that have written to it."""
+
+    @property
+    def pipelines(self) -> frozenset[int]:
+        """Return the numbers of the pipelines of all these sinks."""
+        return frozenset(number for number, _ in (*self.sinks, *self.others))
+
+    def is_written(self, states_of: StatesOf) -> bool:
+        """Return True if a sink has written to the target in an earlier process, or may have.
+
+        Then none of the sinks may apply its save mode.
+        """
+        return any(_is_pending(states_of(number), name) is False for number, name in self.sinks) or any(
+            _is_pending(states_of(number), name) is not True for number, name in self.others
+        )
+
+
+def shared_targets(job: PlannedJob, stored: Manifest) -> list[SharedTarget]:
+    """Return the targets with several sinks, of which some may be those of earlier processes in ``stored``."""
+    found = (SharedTarget(sinks, _others_of(target, sinks, stored)) for target, sinks in _sinks_by_target(job).items())
+    return [each for each in found if len(each.sinks) + len(each.others) > 1]
+
+
+def by_pipeline(sinks: Iterable[tuple[int, str]]) -> Mapping[int, frozenset[str]]:
+    """Return the names of sinks, keyed by pipeline."""
+    names: dict[int, frozenset[str]] = {}
+    for number, name in sinks:
+        names[number] = names.get(number, frozenset()) | {name}
+    return names
+
+
+def _sinks_by_target(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
     """Return the pipelines and sinks whose save mode has an effect, keyed by the save mode's target."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:

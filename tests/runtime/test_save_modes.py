@@ -9,11 +9,12 @@ import pytest
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import SinkState
 from seatunnel_core.connector_api.sink import SaveMode, Sink, SinkContext
-from seatunnel_core.errors import JobError, SinkError
+from seatunnel_core.errors import JobError, SinkError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
-from tests.claiming.tables import JOB, Played, at
+from tests.claiming.tables import FIRST, JOB, Played, at
 from tests.claiming.test_bound import Told, file
 from tests.claiming.test_restoration import Damaged
 
@@ -118,7 +119,6 @@ def requests_of(played: Played, restore: Restore, text: str) -> dict[int, Restor
 
 def begin(played: Played, text: str, pipelines: int) -> None:
     from seatunnel_core.claiming.claim import claim_new
-    from tests.claiming.tables import FIRST
 
     claim_new(played.storage, JOB, played.planner(text))
     for number in range(1, 1 + pipelines):
@@ -131,7 +131,7 @@ def test_a_table_that_is_added_finds_the_target_of_the_job_as_it_is(tmp_path: Pa
     begin(played, shared(played, "a"), 1)
     played.store(1, 3)
     found = requests_of(played, Restore(), shared(played, "a", "b"))
-    assert (found[1].saved, found[2].saved) == (frozenset(), {"b_out"})
+    assert (found[1].saved, found[2].saved) == ({"a_out"}, {"b_out"})
 
 
 def test_a_pipeline_that_was_killed_before_its_first_checkpoint_does_not_empty_what_another_published(
@@ -208,3 +208,110 @@ def test_what_cannot_be_read_of_a_pipeline_says_nothing_of_its_save_mode(
     played.store(1, 3)
     monkeypatch.setattr(played.storage, "load", lambda info: None)
     assert requests_of(played, Restore(), shared(played, "a", "b"))[2].saved == {"b_out"}
+
+
+def test_a_sink_that_is_added_to_a_pipeline_whose_state_cannot_be_read_does_not_act(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine before had pruned the checkpoint that was just listed. It was clear that the target is written to, but
+    the sink that no state names was taken for one that has acted."""
+    said = Told(tmp_path)
+    said.began(file("/data/x", "one", DROP))
+    said.stored(1, ["one"])
+    monkeypatch.setattr(said.storage, "load", lambda info: None)
+    both = (file("/data/x", "one", DROP), file("/data/x", "new", DROP))
+    assert "new" in said.again(Restore(), *both).restores[1].saved
+
+
+# -- while a process decides, the one before it works
+
+
+def meanwhile(played: Played, monkeypatch: pytest.MonkeyPatch, before: Any = None, after: Any = None) -> None:
+    """Act before the next claim of the job, or after it."""
+    put = played.storage.put_manifest
+
+    def claim(job_id: str, version: int, body: bytes) -> None:
+        monkeypatch.undo()
+        if before is not None:
+            before()
+        put(job_id, version, body)
+        if after is not None:
+            after()
+
+    monkeypatch.setattr(played.storage, "put_manifest", claim)
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the claim", "after it"])
+def test_what_a_process_publishes_while_the_next_one_claims_the_job_is_not_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_late: bool
+) -> None:
+    """The next one had read that no pipeline had published, and was suspended. Its other pipeline emptied the target,
+    and no checkpoint has the rows that were in it."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    publish = lambda: played.store(1, 3)  # noqa: E731
+    meanwhile(played, monkeypatch, **{"after" if is_late else "before": publish})
+    found = requests_of(played, Restore(), shared(played, "a", "b"))
+    assert "b_out" in found[2].saved
+
+
+def test_after_a_process_has_decided_the_one_before_it_completes_no_checkpoint(tmp_path: Path) -> None:
+    """So what it has not published by then, it never publishes, in any pipeline with this target."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    found = requests_of(played, Restore(), shared(played, "a", "b"))
+    assert [found[number].saved for number in (1, 2)] == [frozenset(), frozenset()]
+    for number, table in ((1, "a"), (2, "b")):
+        with pytest.raises(StaleEpochError):
+            played.store(1, 3, table=table, pipeline=number)
+    played.storage.acquire_epoch(JOB, 1, 2 * FIRST, below=3 * FIRST)  # its own pipelines do
+
+
+def test_a_pipeline_that_was_dropped_publishes_nothing_more_either(tmp_path: Path) -> None:
+    """Its process may still run, although the next one does not start this pipeline."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    drop = Restore(allow_non_restored_state=True)
+    pending = SinkState(save_mode_pending=True)
+    with pytest.MonkeyPatch.context() as first:
+        first.setattr("tests.claiming.tables.SinkState", lambda **_: pending)
+        played.store(1, 0)
+    assert requests_of(played, drop, shared(played, "b"))[2].saved == frozenset()
+    with pytest.raises(StaleEpochError):
+        played.store(2, 3)
+
+
+def test_a_pipeline_that_goes_back_does_not_act_on_what_was_published_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint to restore, then the latest, was from before the save mode; the other pipeline shares the
+    target."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    with monkeypatch.context() as first:
+        first.setattr("tests.claiming.tables.SinkState", lambda **_: SinkState(save_mode_pending=True))
+        played.store(1, 0)
+
+    def publish() -> None:
+        played.store(2, 3)
+        played.store(1, 3, table="b", pipeline=2)
+
+    meanwhile(played, monkeypatch, before=publish)
+    found = requests_of(played, at("1:1", accept_duplicates=True), shared(played, "a", "b"))
+    assert (found[1].saved, found[2].saved) == ({"a_out"}, {"b_out"})
+
+
+def test_one_that_decides_too_late_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    meanwhile(played, monkeypatch, after=lambda: played.storage.acquire_epoch(JOB, 2, 3 * FIRST))
+    with pytest.raises(UsageError, match="another process has just started the job"):
+        requests_of(played, Restore(), shared(played, "a", "b"))
+
+
+def test_a_target_with_one_sink_needs_no_second_look(tmp_path: Path) -> None:
+    """Its pipeline claims an epoch before it reads its state, in any case."""
+    played = Played(tmp_path)
+    begin(played, played.text("a", "b"), 2)
+    requests_of(played, Restore(), played.text("a", "b"))
+    assert [played.storage.newest_epoch(JOB, number) for number in (1, 2)] == [FIRST, FIRST]

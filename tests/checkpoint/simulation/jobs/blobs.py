@@ -44,6 +44,7 @@ class SimulatedStorage(BlobStorage):
     def put_if_absent(self, key: str, body: bytes) -> bool:
         fails = self._fails()
         lands = not fails or self._world.rng.random() < 0.5
+        self._may_claim_late(key)
 
         def put() -> bool:
             stored = lands and self._world.put(self._process, key, body)
@@ -53,6 +54,16 @@ class SimulatedStorage(BlobStorage):
 
         stored: bool = self._stage.act(put, most_ms=self._delay_ms(), outside=True)
         return stored
+
+    def _may_claim_late(self, key: str) -> None:
+        """A process that goes on with the job may sleep before it claims the job, or the first epoch; meanwhile, the
+        one before it works."""
+        if self._process.restore is None:
+            return
+        if layout.manifest_version(key) is not None and not self._process.version:
+            self._world.may_fall_asleep("claim of the job")
+        elif key.endswith(".epoch") and not self._process.has_epoch:
+            self._world.may_fall_asleep("claim of an epoch")
 
     def read(self, key: str) -> bytes | None:
         found: bytes | None = self._act(lambda: self._world.blobs.get(key))  # type: ignore[assignment]

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.checkpoint.decisions import matching
 from seatunnel_core.checkpoint.vertices.sink import SinkVertex
-from seatunnel_core.claiming import restoration
+from seatunnel_core.claiming import claim
 from seatunnel_core.claiming.bound import Bound
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning import save_modes
@@ -169,7 +169,11 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
     JobMutation("R4", "each pipeline empties a target that it shares", _replace(
         SaveModes, "apply", lambda _original: lambda self, sink, place: sink.apply_save_mode(place))),
     JobMutation("R4", "a restart does not know which targets the job has written to", _replace(
-        restoration, "acted_before", lambda _original: lambda *_: {})),
+        save_modes.SharedTarget, "is_written", lambda _original: lambda self, states_of: False)),
+    JobMutation("R4", "a restart decides about save modes before it claims the job", _replace(
+        claim, "_check_again", lambda _original: lambda storage, job_id, claimed, *_: claimed)),
+    JobMutation("R4", "a restart reads the states again, but the process before it goes on", _replace(
+        claim, "claim_epoch", lambda _original: lambda *_: 0)),
     JobMutation("R4", "a sink that came in place of another one empties what that one wrote", _replace(
         save_modes, "_others_of", lambda _original: lambda *_: [])),
     JobMutation("R8", "a restore does not compare what the sinks are told", _replace(

@@ -7,6 +7,7 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.process import Process
+from tests.checkpoint.simulation.jobs.scenario import LATE_CLAIMS
 
 if TYPE_CHECKING:
     from tests.checkpoint.simulation.jobs.world import JobWorld
@@ -69,7 +70,7 @@ class People:
         self._world.counts["sleeps"] += 1
         clock, rng = self._world.stage.clock, self._world.rng
         process.paused_until_ms = max(process.paused_until_ms, clock.now_ms + rng.choice([500, 5_000, 30_000, 90_000]))
-        if rng.random() < 0.8:
+        if act not in LATE_CLAIMS and rng.random() < 0.8:  # before a claim, the process before still works
             clock.after(rng.choice([0, 300]), lambda: self._world.start(self._going_on()))
 
     def edit(self) -> None:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from seatunnel_core import clock
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.claiming import restoration
+from seatunnel_core.claiming import claim, restoration
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobReport
@@ -45,6 +45,12 @@ class Process:
         self.unpruned: set[int] = set()
         """The pipelines whose last prune failed."""
 
+        self.version = 0
+        """Of the manifest by which it claimed the job; 0 if it has not."""
+
+        self.has_epoch = False
+        """Whether it has claimed an epoch of any pipeline."""
+
         self.run: JobRun | None = None
         self.report: JobReport | None = None
         self.refusal: Exception | None = None
@@ -60,10 +66,6 @@ class Process:
         """What its monotonic clock said when the world began."""
 
         self.wall_s = 1_700_000_000.0
-
-    @property
-    def version(self) -> int:
-        return 0 if self.run is None else self.run.version
 
     @property
     def gone(self) -> bool:
@@ -157,6 +159,7 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
         (job_run, "open_storage", lambda _kind, _configuration: SimulatedStorage(process())),
         (job_run, "SLOTS", SimpleNamespace(reserve=lambda *how: process().slots.reserve(*how))),
         (pipeline_run, "random", world.rng),
+        (claim, "ThreadPoolExecutor", threads.Inline),
         (restoration, "ThreadPoolExecutor", threads.Inline),
         (retry, "random", world.rng),
     ]

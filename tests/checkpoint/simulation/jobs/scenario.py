@@ -65,6 +65,8 @@ def draw_job(seed: int) -> JobScenario:
     """The case of a seed."""
     rng, later = random.Random(seed * 31 + 7), random.Random(seed * 31 + 11)
     edits = _some(later, EDITS) if seed % 2 else ()
+    sleeps = _some(later, SLEEPS) if seed % 5 < 2 else ()
+    claims_late = seed % 15 in (9, 12)  # all sinks write into one target (``JobWorld.shares_target``)
     return JobScenario(
         seed=seed,
         env={
@@ -85,11 +87,11 @@ def draw_job(seed: int) -> JobScenario:
         nodes=_nodes(rng),
         added=_added(rng),
         edits=edits,
-        sleeps=_some(later, SLEEPS) if seed % 5 < 2 else (),
+        sleeps=(later.choice(LATE_CLAIMS),) if claims_late else sleeps,
         retained=rng.choice([1, 1, 2, 3]),
         spark_slots=rng.choice([1, 1, 2, 4]),
         rewind_at_the_end=rng.choice([None, None, None, "retracted", "refused", "accepted"]),
-        faults=_with_losses(_with_starts(_faults(rng), later, len(edits)), seed),
+        faults=_with_rival(_with_losses(_with_starts(_faults(rng), later, len(edits)), seed), seed, claims_late),
     )
 
 
@@ -98,6 +100,7 @@ SLEEPS = (
     *("ClaimEpoch", "StoreCheckpoint", "PrepareSinks", "prepare", "save mode", "save mode", "Commit", "commit"),
     *("Complete", "completion", "Sweep", "sweep", "Retract", "Enumerate", "EndPipeline"),
 )
+LATE_CLAIMS = ("claim of the job", "claim of an epoch")
 _SINKS = ["Simulated", "SimulatedAtOnce"]
 
 
@@ -119,6 +122,17 @@ def _with_losses(faults: JobFaults, seed: int) -> JobFaults:
     rng = random.Random(seed * 31 + 13)
     more = ((rng.randint(100, 1_000), "lose a table") for _ in range(rng.choice([1, 2, 3])))
     return evolve(faults, disturbances=tuple(sorted((*faults.disturbances, *more))))
+
+
+def _with_rival(faults: JobFaults, seed: int, claims_late: bool) -> JobFaults:
+    """With a process that finds the first one at its beginning, and falls asleep before it claims the job."""
+    if not claims_late:
+        return faults
+    rng = random.Random(seed * 31 + 17)
+    rivals = [(rng.randint(20, 100), "rival") for _ in range(2)]
+    return evolve(
+        faults, disturbances=tuple(sorted((*faults.disturbances, *rivals))), until_ms=max(faults.until_ms, 20_000)
+    )
 
 
 def _nodes(rng: random.Random) -> tuple[Node, ...]:

@@ -72,8 +72,8 @@ class Stored:
     """What stands in the checkpoint storage, of this pipeline."""
 
     world: "JobWorld"
+    epochs: set[int]
     checkpoints: dict[CheckpointRef, PipelineState] = field(factory=dict)
-    epochs: set[int] = field(factory=set)
     conflicts: list[str] = field(factory=list)
     attachments: "Attachments" = field(init=False)
 
@@ -107,7 +107,7 @@ class Sight:
         """Of the start that came last: people change the job file."""
 
         self.clock = world.stage.clock
-        self.storage = Stored(world)
+        self.storage = Stored(world, world.epochs[pipeline_id])
         self.target = ModelTarget()
         self.starts: dict[int, Start] = {}
         """By epoch."""

@@ -2,7 +2,7 @@
 
 import logging
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +68,9 @@ class JobWorld:
 
         self.tables = Tables(self.rng)
         self.torn: set[str] = set()
+        self.epochs: defaultdict[int, set[int]] = defaultdict(set)
+        """Of each pipeline, also of one that has not been started yet."""
+
         self.sights: dict[int, Sight] = {}
         self.processes: list[Process] = []
         self.last_writer: Process | None = None
@@ -142,7 +145,8 @@ class JobWorld:
     def create_table(self, table: str, plugin: str) -> None:
         """R8: a table that was lost with rows of the job is not created again, except by a sink of another plugin.
 
-        Its user has chosen a new target, and the job starts to load it.
+        In the first case, its user has chosen a new target, and the job starts to load it. In the second, its rows are
+        read again: a state from before the first of them does not name the table.
         """
         if table in self.tables.lost and self.tables.filled[table] == plugin:
             self.broken = ViolationError("R8 table", f"{table} is created again, without the rows that it had")
@@ -229,13 +233,15 @@ class JobWorld:
         if state is not None:
             self.sights[state.pipeline_id].put(state)
         elif key.endswith(".epoch"):
-            epoch, sight = int(owner[2].removesuffix(".epoch")), self.sights[int(owner[1])]
-            sight.storage.epochs.add(epoch)
+            number, epoch = int(owner[1]), int(owner[2].removesuffix(".epoch"))
+            self.epochs[number].add(epoch)
+            process.has_epoch = True
             self.counts["epochs"] += 1
-            self._watch(lambda rule: rule.claimed(process, sight.id, epoch))
+            self._watch(lambda rule: rule.claimed(process, number, epoch))
         elif layout.manifest_version(key) is not None:
             self.last_writer = process
             manifest = Manifest.from_bytes(manifest_of(body))
+            process.version = process.version or layout.manifest_version(key) or 0
             self._watch(lambda rule: rule.manifest_put(process, layout.manifest_version(key) or 0, manifest))
         return True
 
@@ -248,7 +254,7 @@ class JobWorld:
             self.sights[state.pipeline_id].removed(state.ref)
         elif key.endswith(".epoch"):
             _, number, name = key.split("/")
-            self.sights[int(number)].storage.epochs.discard(int(name.removesuffix(".epoch")))
+            self.epochs[int(number)].discard(int(name.removesuffix(".epoch")))
 
     def require_unwanted(self, task: Task, early: bool) -> None:
         self._watch(lambda rule: rule.cancelled(task, early))
