@@ -167,7 +167,7 @@ class SimulatedSink(_InWorld, Sink):
             raise SinkError("another engine has taken over the job")
         require_same_table(context, self._name, table, self.world.tables.existing.get(table))
         if table not in self.world.tables.existing:
-            self.world.create_table(table, self.identifier)
+            self.world.create_table(table, self.identifier, self._sight(context))
         self.tables = {table: self.world.tables.existing[table]}
 
     @property

@@ -142,13 +142,14 @@ class JobWorld:
         if target in self.tables.written:
             self.broken = ViolationError("R4 target", f"a save mode empties {target}, where the job has published")
 
-    def create_table(self, table: str, plugin: str) -> None:
-        """R8: a table that was lost with rows of the job is not created again, except by a sink of another plugin.
+    def create_table(self, table: str, plugin: str, sight: Sight) -> None:
+        """R8: a table that was lost with rows of the job is not created again, except by a sink of another plugin, or
+        when its pipeline has gone back.
 
         In the first case, its user has chosen a new target, and the job starts to load it. In the second, its rows are
         read again: a state from before the first of them does not name the table.
         """
-        if table in self.tables.lost and self.tables.filled[table] == plugin:
+        if table in self.tables.lost and self.tables.filled[table] == plugin and not sight.rewinds:
             self.broken = ViolationError("R8 table", f"{table} is created again, without the rows that it had")
         self.tables.create(table)
 
@@ -240,8 +241,8 @@ class JobWorld:
             self._watch(lambda rule: rule.claimed(process, number, epoch))
         elif layout.manifest_version(key) is not None:
             self.last_writer = process
-            manifest = Manifest.from_bytes(manifest_of(body))
             process.version = process.version or layout.manifest_version(key) or 0
+            manifest = Manifest.from_bytes(manifest_of(body))
             self._watch(lambda rule: rule.manifest_put(process, layout.manifest_version(key) or 0, manifest))
         return True
 
