@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.decisions.matching import staged_elsewhere
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.inspector.staged import staged
-from seatunnel_core.job.binding import differences, from_epoch, in_epoch
+from seatunnel_core.job.binding import differences, from_epoch, have_same_target, in_epoch
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.quantity import pick
@@ -45,11 +45,9 @@ class Bound:
 
     def _had_same_target(self, sink: PlannedSink, epoch: int) -> bool:
         """Return True if the save mode of a sink had the same target in an epoch, with the same plugin."""
-        seat, now = self.stored.seats.get(sink.name), sink.binding
+        seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
-        if then is None or not now.place:
-            return False
-        return (then.terms.get("plugin"), then.place) == (now.terms.get("plugin"), now.place)
+        return then is not None and have_same_target(then, sink.binding)
 
     def _changes_since(self, sink: PlannedSink) -> Iterator[tuple[int, str]]:
         seat = self.stored.seats.get(sink.name)

@@ -22,6 +22,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.reference import StorageReference, title
+from seatunnel_core.job.binding import have_same_target
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore, SavepointName
 from seatunnel_core.job.savepoint import JobSavepoint
@@ -285,8 +286,8 @@ def _seats_of(old: Manifest) -> Manifest:
 
 
 def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
-    last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
-    return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
+    last = {name: seat.bindings[-1] for name, seat in old.seats.items() if seat.bindings}
+    return frozenset(name for name, now in job.bindings.items() if name in last and have_same_target(last[name], now))
 
 
 def _only_present(job: PlannedJob) -> Manifest:

@@ -49,6 +49,13 @@ def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
     return (each for each in bindings if each is first or each.since > epoch)
 
 
+def have_same_target(then: Binding, now: Binding) -> bool:
+    """Return True if two bindings of a sink are known to have one target, even if other options differ."""
+    if then.terms == now.terms:
+        return True
+    return bool(now.place) and (then.terms.get("plugin"), then.place) == (now.terms.get("plugin"), now.place)
+
+
 def differences(then: Terms, now: Terms) -> list[str]:
     """Return a phrase for each different option, such as ``path was '/a' and is '/b'``."""
     keys = [*then, *(key for key in now if key not in then)]

@@ -186,3 +186,28 @@ def test_a_sink_that_is_gone_with_rows_to_publish_is_refused_before_anything_sta
     assert claim.restores[1].allow_non_restored
     assert claim.notes == ("matched by name: 2; dropped, with their stored state: shown",)
     assert played.restore(Restore()).restores[1].allow_non_restored, "until a state without it is stored"
+
+
+@pytest.mark.parametrize(
+    ("database", "more", "is_known"),
+    [("x", "", True), ("x", "enable_upsert = false", True), ("y", "", False)],
+    ids=["the same options", "another option", "another database"],
+)
+def test_a_new_job_knows_the_tables_with_rows_unless_its_target_is_another_one(
+    tmp_path: Path, database: str, more: str, is_known: bool
+) -> None:
+    """With another option alone, a table that was lost was created again without its rows."""
+    played = Played(tmp_path)
+
+    def text(database: str, more: str = "") -> str:
+        options = f'url = "jdbc:sqlite:{tmp_path}/{database}", generate_sink_sql = true, table = t, primary_keys = [a]'
+        return played.text("a", sink="Jdbc").replace("name = a_out,", f"name = a_out, {options}, {more}")
+
+    claim_new(played.storage, JOB, played.planner(text("x")))
+    played.storage.acquire_epoch(JOB, 1, FIRST)
+    with pytest.MonkeyPatch.context() as patched:
+        filled = SinkState(save_mode_pending=False, rows_committed=6, published_to={"t": ""})
+        patched.setattr("tests.claiming.tables.SinkState", lambda **_: filled)
+        played.savepoint("mine", {1: played.store(4, 6, kind=CheckpointType.SAVEPOINT)}, stopped=True)
+    move(played, text=text(database, more))
+    assert began_with(played).sinks["a_out"].published_to == ({"t": ""} if is_known else {})
