@@ -1,6 +1,6 @@
 """Job ownership: a process claims a job by writing the next version of its manifest (protocol rule R7)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from attrs import evolve, field, frozen
@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import require_same_job
-from seatunnel_core.claiming.restoration import READERS, restoration, states_in
+from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, restoration, states_in
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
@@ -106,12 +106,34 @@ def claim_again(
     version = stored.version + 1
     job = plan(manifest)
     found = restoration(storage, job_id, job, manifest, restore, since=version * EPOCHS_PER_VERSION)
+    dropped = dropped_pipelines(job, manifest)
+    if dropped and manifest.ended is None:
+        _supersede(storage, job_id, manifest, version, dropped)
+        version += 1
+        found = restoration(storage, job_id, job, manifest, restore, since=version * EPOCHS_PER_VERSION)
     try:
         storage.put_manifest(job_id, version, found.manifest.to_bytes())
     except ManifestConflictError as error:
         raise _another_started(job_id) from error
     claim = Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
     return _check_again(storage, job_id, claim, manifest, found.undecided)
+
+
+def _supersede(
+    storage: CheckpointStorage, job_id: str, manifest: Manifest, version: int, dropped: Iterable[int]
+) -> None:
+    """Claim the job unchanged, and an epoch of each pipeline that is to be dropped.
+
+    The previous process may stage output in these pipelines until then, so their states are read again afterwards. If
+    the drop is rejected, or this process dies, the stored manifest still contains the pipelines.
+    """
+    try:
+        storage.put_manifest(job_id, version, manifest.to_bytes())
+        with ThreadPoolExecutor(READERS) as pool:
+            minimum = version * EPOCHS_PER_VERSION
+            list(pool.map(lambda number: claim_epoch(storage, job_id, number, minimum), sorted(dropped)))
+    except (ManifestConflictError, StaleEpochError) as error:
+        raise _another_started(job_id) from error
 
 
 def _check_again(

@@ -68,6 +68,11 @@ def restoration(
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
 
 
+def dropped_pipelines(job: PlannedJob, stored: Manifest) -> frozenset[int]:
+    """Return the numbers of the stored pipelines that this start drops as a whole."""
+    return frozenset(stored.seats[name].pipeline for name in job.dropped) - {each.id for each in job.pipelines}
+
+
 def states_in(storage: CheckpointStorage, info: CheckpointInfo) -> VertexStates | str:
     """Return the states in a checkpoint, or the reason why they cannot be read."""
     try:
@@ -274,8 +279,7 @@ class _Restoring:
 
     def _refuse_what_waits(self) -> None:
         """Reject dropping a pipeline that has staged but unpublished output, because that output would be lost."""
-        given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
-        for number in sorted(given_up):
+        for number in sorted(dropped_pipelines(self._job, self._stored)):
             latest = self._latest(number)
             if latest is None or latest.epoch < self._stored.settled_below or self._stored.ended is not None:
                 continue

@@ -134,3 +134,18 @@ class Played:
         after = dict(self.storage.blobs) if hasattr(self.storage, "blobs") else self.storage.get_manifest(JOB)
         assert after == before, "refused, and yet something was written"
         return str(raised.value)
+
+
+def meanwhile(played: Played, monkeypatch: pytest.MonkeyPatch, before: Any = None, after: Any = None) -> None:
+    """Act before the next claim of the job, or after it."""
+    put = played.storage.put_manifest
+
+    def claim(job_id: str, version: int, body: bytes) -> None:
+        monkeypatch.undo()
+        if before is not None:
+            before()
+        put(job_id, version, body)
+        if after is not None:
+            after()
+
+    monkeypatch.setattr(played.storage, "put_manifest", claim)

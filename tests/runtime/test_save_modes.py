@@ -14,7 +14,7 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
-from tests.claiming.tables import FIRST, JOB, Played, at
+from tests.claiming.tables import FIRST, JOB, Played, at, meanwhile
 from tests.claiming.test_bound import Told, file
 from tests.claiming.test_restoration import Damaged
 
@@ -224,21 +224,6 @@ def test_a_sink_that_is_added_to_a_pipeline_whose_state_cannot_be_read_does_not_
 
 
 # -- while a process decides, the one before it works
-
-
-def meanwhile(played: Played, monkeypatch: pytest.MonkeyPatch, before: Any = None, after: Any = None) -> None:
-    """Act before the next claim of the job, or after it."""
-    put = played.storage.put_manifest
-
-    def claim(job_id: str, version: int, body: bytes) -> None:
-        monkeypatch.undo()
-        if before is not None:
-            before()
-        put(job_id, version, body)
-        if after is not None:
-            after()
-
-    monkeypatch.setattr(played.storage, "put_manifest", claim)
 
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["before the claim", "after it"])
