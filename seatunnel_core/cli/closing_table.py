@@ -26,7 +26,10 @@ _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOut
 
 
 def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
-    """Return the text that is printed at the end of a job, with pipeline names truncated to fit ``width`` columns."""
+    """Return the text that is printed at the end of a job, with pipeline names truncated to fit ``width`` columns.
+
+    A pipeline is named only if there are several.
+    """
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
     lines = [
@@ -46,7 +49,8 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     failures = [view for view in report.pipelines if view.failure]
     if failures:
         lines += ["", f"{pick(len(failures), 'pipeline')} failed:"]
-        lines += [f"  {view.id} {view.name}: {with_flags(view.failure)}" for view in failures]
+        several = len(report.pipelines) > 1
+        lines += [f"  {f'{view.id} {view.name}: ' * several}{with_flags(view.failure)}" for view in failures]
     codes = dict.fromkeys([report.code, *(view.code for view in failures)])
     lines += [f"  More: seatunnel help {code}" for code in codes if code]
     if report.warnings:
@@ -99,12 +103,14 @@ def _moment(seconds: float) -> str:
 
 def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
     if width is not None and width < NARROWEST:
-        return [line for view in shown_pipelines(pipelines) for line in _in_lines(view)]
+        return [line for view in shown_pipelines(pipelines) for line in _in_lines(view, several=len(pipelines) > 1)]
     shown = shown_pipelines(pipelines)
-    rows = [_HEADINGS, *(_cells(f"{view.id} {view.name}", view.phase, [view]) for view in shown)]
+    several = len(pipelines) > 1
+    names = [f"{view.id} {view.name}" if several else str(view.id) for view in shown]
+    rows = [_HEADINGS, *(_cells(name, view.phase, [view]) for name, view in zip(names, shown, strict=True))]
     if len(shown) < len(pipelines):
         rows.append((f"… and {count(len(pipelines) - len(shown))} more", *[""] * (len(_HEADINGS) - 1)))
-    if len(pipelines) > 1:
+    if several:
         rows.append(_cells("total", "", pipelines))
     if not any(view.restarts for view in pipelines):
         rows = [row[:-1] for row in rows]
@@ -115,12 +121,12 @@ def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
     return ["  " + _aligned(row, widths).rstrip() for row in rows]
 
 
-def _in_lines(view: PipelineView) -> list[str]:
+def _in_lines(view: PipelineView, *, several: bool) -> list[str]:
     """Format one pipeline as lines, for terminals that are too narrow for columns."""
     skipped = f", {count(view.rows_skipped)} skipped" if view.rows_skipped else ""
     restarts = f", {pick(view.restarts, 'restart')}" if view.restarts else ""
     return [
-        f"{view.id} {view.name}",
+        f"{view.id} {view.name}" if several else f"pipeline {view.id}",
         f"  {view.phase}, {count(view.rows_read)} read{skipped}",
         f"  {count(view.rows_written)} written, {count(view.rows_committed)} committed",
         f"  {pick(view.checkpoints_completed, 'checkpoint')}{restarts}",

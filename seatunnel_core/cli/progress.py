@@ -70,14 +70,14 @@ class PlainDisplay(Display):
             if news != self._last_news.get(view.id, ""):
                 self._last_news[view.id] = news
                 if news:
-                    self._write(f"{view.name}: {news}")
+                    self._write(f"{_name(view, progress)}: {news}")
         if self._clock() < self._next:
             return
         self._next = self._clock() + self._interval_s
         running = [view for view in progress.pipelines if view.phase not in ENDED]
         if len(running) <= LINES_OF_THEIR_OWN:
             for view in running:
-                self._write(f"{view.name}: {', '.join(_parts(view, rates[view.id]))}")
+                self._write(f"{_name(view, progress)}: {', '.join(_parts(view, rates[view.id]))}")
         else:
             self._write(summary(progress.pipelines, sum(rates.values())))
 
@@ -115,6 +115,11 @@ class TerminalDisplay(Display):
 
     def close(self) -> None:
         self._live.stop()
+
+
+def _name(view: PipelineView, progress: JobProgress) -> str:
+    """Return the name of a pipeline, or its number if it is the only one."""
+    return view.name if len(progress.pipelines) > 1 else f"pipeline {view.id}"
 
 
 def _news(view: PipelineView) -> str:

@@ -27,8 +27,8 @@ def test_times_rows_and_checkpoints() -> None:
     text = table(REPORT)
     assert "Job 42 (demo) finished" in text
     assert "took 15.2 s" in text
-    line = next(line for line in text.splitlines() if "1 flights" in line)
-    assert line.split() == ["1", "flights", "finished", "336,780", "336,778", "336,776", "2", "14", "1"]
+    line = next(line for line in text.splitlines() if "finished  336,780" in line)
+    assert line.split() == ["1", "finished", "336,780", "336,778", "336,776", "2", "14", "1"]
     assert RESUME not in text
 
 
@@ -71,14 +71,23 @@ def test_what_was_stored_is_read_back() -> None:
 def test_forty_columns_keep_the_name_and_each_figure() -> None:
     """The row of a pipeline was broken in the middle of its figures, and its name was cut to twelve letters."""
     named = evolve(FLIGHTS, name="flights -> LocalFile-sink-flights")
-    lines = closing_table(evolve(REPORT, pipelines=(named,)), RESUME, width=40).splitlines()
+    lines = closing_table(evolve(REPORT, pipelines=(named, evolve(FLIGHTS, id=2))), RESUME, width=40).splitlines()
     assert max(map(len, lines)) <= 40
-    assert lines[-4:] == [
+    assert lines[-8:-4] == [
         "1 flights -> LocalFile-sink-flights",
         "  finished, 336,780 read, 2 skipped",
         "  336,778 written, 336,776 committed",
         "  14 checkpoints, 1 restart",
     ]
+
+
+def test_the_only_pipeline_is_not_named() -> None:
+    """The generated name of the only pipeline was repeated in each line about it."""
+    failed = evolve(FLIGHTS, phase="failed", failure="no such file")
+    for width in (None, 40):
+        text = closing_table(evolve(REPORT, pipelines=(failed,)), RESUME, width=width)
+        assert "flights" not in text
+        assert "1 pipeline failed:\n  no such file" in text
 
 
 def test_of_a_resumed_job_it_is_said_what_is_of_this_run() -> None:
@@ -110,7 +119,7 @@ def test_failures_and_warnings_are_repeated() -> None:
     warnings = ("job.conf:3: unknown key pth",)
     text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=(failed,), warnings=warnings))
     assert "Job 42 (demo) FAILED" in text
-    assert "1 pipeline failed:\n  1 flights: a.csv, line 3, column year: 'x' is no int" in text
+    assert "1 pipeline failed:\n  a.csv, line 3, column year: 'x' is no int" in text
     assert "1 warning:\n  job.conf:3: unknown key pth" in text
     assert RESUME in text
 

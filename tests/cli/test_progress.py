@@ -72,7 +72,7 @@ class TestPlainDisplay:
         assert lines == []
         clock.now += 10
         display.show(progress(evolve(running, last_checkpoint_age_ms=800)))
-        assert lines == ["table1 -> out1: running, 1,234 rows, 5.6 MB, 0 rows/s, splits 3/10, checkpoint 7, 0.8 s ago"]
+        assert lines == ["pipeline 1: running, 1,234 rows, 5.6 MB, 0 rows/s, splits 3/10, checkpoint 7, 0.8 s ago"]
         clock.now += 9.9
         display.show(progress(running))
         assert len(lines) == 1
@@ -98,14 +98,20 @@ class TestPlainDisplay:
         ):
             display.show(progress(changed))
         assert lines == [
-            "table1 -> out1: DEGRADED: sink out1 does not commit",
-            "table1 -> out1: failed, 2 rows committed",  # why it failed was said by its log record
+            "pipeline 1: DEGRADED: sink out1 does not commit",
+            "pipeline 1: failed, 2 rows committed",  # why it failed was said by its log record
         ]
 
     def test_the_end_of_a_pipeline_is_news(self) -> None:
         lines: list[str] = []
         PlainDisplay(lines.append, interval_s=1000).show(progress(view(phase="finished", rows_committed=16)))
-        assert lines == ["table1 -> out1: finished, 16 rows committed"]
+        assert lines == ["pipeline 1: finished, 16 rows committed"]
+
+    def test_several_pipelines_have_names(self) -> None:
+        lines: list[str] = []
+        both = (view(phase="finished"), evolve(view(), id=2, name="table2 -> out2"))
+        PlainDisplay(lines.append, interval_s=1000).show(evolve(progress(view()), pipelines=both))
+        assert lines == ["table1 -> out1: finished, 0 rows committed"]
 
     def test_many_pipelines_are_summed_up(self) -> None:
         clock = Clock()
