@@ -46,13 +46,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
         lines += ["", "This job had already finished; nothing was moved."]
     if report.failure:
         lines += ["", f"The job failed: {with_flags(report.failure)}"]
-    failures = [view for view in report.pipelines if view.failure]
-    if failures:
-        lines += ["", f"{pick(len(failures), 'pipeline')} failed:"]
-        several = len(report.pipelines) > 1
-        lines += [f"  {f'{view.id} {view.name}: ' * several}{with_flags(view.failure)}" for view in failures]
-    codes = dict.fromkeys([report.code, *(view.code for view in failures)])
-    lines += [f"  More: seatunnel help {code}" for code in codes if code]
+    lines += _failures(report)
     if report.warnings:
         lines += ["", f"{pick(len(report.warnings), 'warning')}:", *(f"  {warning}" for warning in report.warnings)]
     lines += _repeated(report.pipelines)
@@ -84,6 +78,14 @@ def _told(pipelines: Sequence[PipelineView]) -> list[str]:
             lines.append(f"  {whose}… and {count(len(view.table_rows) - MOST_TABLES)} more tables")
         lines += [f"  {whose}{sentence}" for sentence in view.added]
     return ["", *lines] if lines else []
+
+
+def _failures(report: JobReport) -> list[str]:
+    failed, several = [view for view in report.pipelines if view.failure], len(report.pipelines) > 1
+    lines = ["", f"{pick(len(failed), 'pipeline')} failed:"] if failed else []
+    lines += [f"  {f'{view.id} {view.name}: ' * several}{with_flags(view.failure)}" for view in failed]
+    codes = dict.fromkeys([report.code, *(view.code for view in failed)])
+    return lines + [f"  More: seatunnel help {code}" for code in codes if code]
 
 
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:

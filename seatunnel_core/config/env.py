@@ -24,8 +24,8 @@ JOB_MODE = Option(
     "job.mode",
     ENUM("BATCH", STREAMING),
     default="BATCH",
-    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` is set here. `STREAMING` "
-    "always checkpoints, and some sources never end in it: `FakeSource` waits after its rows.",
+    doc="`BATCH`: the job ends when its sources end, and takes checkpoints only if `checkpoint.interval` is set here. "
+    "`STREAMING`: the job always takes checkpoints, and some sources never end: `FakeSource` waits after its rows.",
 )
 RETRY_TIMES = Option(
     "job.retry.times",
@@ -76,14 +76,14 @@ CHECKPOINT_STORAGE = Option(
 ROWS_PER_SECOND = Option(
     "read_limit.rows_per_second",
     within(1, 2**31 - 1),
-    doc="Read rate limit of each source of each pipeline, in rows per second. Sources that can be split get splits of "
-    "about a second each; a split is read at full speed.",
+    doc="Maximum read rate of each source, in rows per second. Data that can be divided is read in splits of about one "
+    "second each; within a split, the rate is not limited.",
     unit="rows/s",
 )
 BYTES_PER_SECOND = Option(
     "read_limit.bytes_per_second",
     LONG,
-    doc="Read rate limit of each source, in bytes per second; if both limits are set, both apply.",
+    doc="Maximum read rate of each source, in bytes per second. If both limits are set, both apply.",
     unit="bytes/s",
 )
 SAVE_MODE_LOCATION = Option(

@@ -30,7 +30,9 @@ FUNCTION_OPTION = Option(
     "from column to value; @st.source declares its splits, its columns and whether it is replayable.",
 )
 SCHEMA_BLOCK = Option(
-    "schema", SCHEMA, doc="Columns. By default declared in @st.source, or else inferred from the first rows."
+    "schema",
+    SCHEMA,
+    doc="Columns of the rows. By default, those of @st.source; without these, they are inferred from the first rows.",
 )
 SAMPLE = Option(
     "schema_sample",

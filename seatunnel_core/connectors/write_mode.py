@@ -20,8 +20,8 @@ WRITE_MODE: Option[str] = Option(
     "write_mode",
     ENUM("append", "replace", "merge"),
     doc=(
-        "append adds rows. replace swaps the existing rows for those of the whole run in one step, once the last one "
-        "has arrived. merge replaces the row with the same key; an incoming delete deletes it."
+        "append adds rows. replace replaces all existing rows with the rows of the run in one step, after the last row "
+        "has arrived. merge replaces the row with the same key; a DELETE row deletes it."
     ),
 )
 PRUNING_MODE: Option[str] = evolve(

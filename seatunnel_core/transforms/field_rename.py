@@ -1,4 +1,4 @@
-"""The transform ``FieldRename``: renames all columns by a rule, or single columns."""
+"""The transform ``FieldRename``: renames all columns by a rule, or individual columns."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -21,7 +21,7 @@ SPECIFIC = Option(
 
 
 class FieldRename(Transform):
-    """Keeps order, types and values; the primary key uses the new names."""
+    """Keeps the order, types and values of columns. The primary key has the new names."""
 
     identifier: ClassVar[str] = "FieldRename"
     keeps_absent = True

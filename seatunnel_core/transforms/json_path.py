@@ -59,7 +59,7 @@ class _Wanted:
 
 
 class JsonPath(Transform):
-    """Appends the new columns in the order of ``columns``; one replaces an existing column of the same name."""
+    """Appends the new columns in the order of ``columns``. A new column replaces an existing one with the same name."""
 
     identifier: ClassVar[str] = "JsonPath"
     declared = (COLUMNS, WAY)

@@ -123,7 +123,7 @@ SCHEMA_CHANGES = Option(
     BOOLEAN,
     default=False,
     doc=(
-        "Must be false: a change of a captured table's columns stops the job before it reads a row with the new "
+        "Must be false. If the columns of a captured table change, the job stops before it reads a row with the new "
         "columns."
     ),
 )
@@ -141,7 +141,10 @@ DEBEZIUM = Option(
 )
 _EXACT = "snapshots are always exact"
 WITHOUT_EFFECT: tuple[Option[Any], ...] = (
-    Option("connect.max-retries", within(0, 1000), default=3, no_effect="the engine retries", doc="SeaTunnel's."),
+    Option(
+        "connect.max-retries", within(0, 1000), default=3, no_effect="the engine retries",
+        doc="SeaTunnel's maximum number of attempts to connect.",
+    ),
     Option(
         "incremental.parallelism", within(1, 1000), default=1, no_effect="the engine sets the parallelism",
         doc="SeaTunnel's number of log readers.",

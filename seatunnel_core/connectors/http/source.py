@@ -58,7 +58,7 @@ _ROW_BYTES = 200
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
-    """Pages are read in parallel if their number is known; otherwise, they are one split, which is retried as a whole.
+    """Reads pages in parallel if their number is known; otherwise, in one split, which is retried as a whole.
 
     A streaming job repeats all requests periodically.
     """

@@ -85,7 +85,7 @@ POLL = Option(
     within(1, 3_600_000),
     default=10_000,
     unit="ms",
-    doc="Timeout of a task for the next message of its range; the task then fails and is retried.",
+    doc="Maximum time for which a task waits for the next message of its range. Then the task fails and is retried.",
 )
 SCHEMA_BLOCK = Option(
     "schema",
