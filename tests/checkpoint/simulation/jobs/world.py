@@ -43,9 +43,11 @@ MOST_STEPS = 150_000
 class JobWorld:
     """Plays a scenario to its end: faults come first, then everything works and the job has to finish."""
 
+    job_id = "job"
+    log_file = Path("/nowhere/job.log")
+
     def __init__(self, scenario: JobScenario) -> None:
         self.scenario = scenario
-        self.job_id = "job"
         self.rng = random.Random(scenario.seed * 7 + 1)
         self.stage = Stage(self.rng)
         self.numbers = numbers()
@@ -55,7 +57,6 @@ class JobWorld:
             storage=StorageConfig(type="simulated", max_retained=scenario.retained, plugin_config={}, origin="here"),
             file=None,
         )
-        self.log_file = Path("/nowhere/job.log")
         self.blobs: dict[str, bytes] = {}
         self.states: dict[str, PipelineState] = {}
         """By key: what was to be stored there."""
