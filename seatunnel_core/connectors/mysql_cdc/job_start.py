@@ -11,7 +11,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.changed_columns import defined_tables
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, keeps_columns
-from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import milliseconds
@@ -20,6 +20,7 @@ from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades
 from seatunnel_core.connectors.mysql_cdc.times import first_file
+from seatunnel_core.connectors.mysql_log.change_batch import Outcome
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.connectors.mysql_log.table_map import TableMap
@@ -69,7 +70,7 @@ def first_progress(
         files = server.files()
         if not server.is_replica(state):
             files = [first_file(files, options[opt.STARTUP_TIMESTAMP], partial(begun_s, server))]
-        log = LogPosition(files[0], 4)
+        log = first_since(server, planned, LogPosition(files[0], 4), end, options[opt.STARTUP_TIMESTAMP])
     elif mode == "earliest":
         log = LogPosition(server.files()[0], 4)
     else:
@@ -79,7 +80,7 @@ def first_progress(
         stop = LogPosition(options[opt.STOP_FILE], options[opt.STOP_POS])
     start = ChunkStart() if mode == "initial" else None
     if mode in ("specific", "timestamp", "earliest"):
-        require_readable(server, planned, log, end, options[opt.STARTUP_TIMESTAMP])
+        require_readable(server, planned, log, end)
     return Progress(
         server=state.identity,
         log=log,
@@ -90,9 +91,7 @@ def first_progress(
     )
 
 
-def require_readable(
-    server: Server, tables: Sequence[Found], start: LogPosition, end: LogPosition, since_ms: int | None
-) -> None:
+def require_readable(server: Server, tables: Sequence[Found], start: LogPosition, end: LogPosition) -> None:
     """Check that no row without column names precedes a change of the columns of its table.
 
     The values of such a row would be assigned to the current columns by position.
@@ -102,18 +101,14 @@ def require_readable(
         tables: The captured tables with their current columns.
         start: Start of the job.
         end: Position at which the tables have these columns.
-        since_ms: Start time of the job in milliseconds since 1970; ``None`` if all rows are emitted.
 
     Raises:
         SourceChangedError: A row may have other columns.
         SourceError: The log cannot be read.
     """
-    seen = _UnnamedColumns(tables)
-    if since_ms is not None:
-        start = _first_since(LogReader(server=server, tables=seen), start, end, since_ms)
-        seen.names.clear()
     if start >= end:
         return
+    seen = _UnnamedColumns(tables)
     for batch in LogReader(server=server, tables=seen).batches(start, end):
         statement = batch.statement
         if statement is None or statement.transaction.begin >= end or keeps_columns(statement.text):
@@ -127,12 +122,37 @@ def require_readable(
             )
 
 
-def _first_since(reader: LogReader, start: LogPosition, end: LogPosition, since_ms: int) -> LogPosition:
-    """Return the position of the first transaction at or after a time; ``end`` if there is none."""
+def first_since(
+    server: Server, tables: Sequence[Found], start: LogPosition, end: LogPosition, since_ms: int
+) -> LogPosition:
+    """Return the position of the first transaction at or after a time; ``end`` if there is none.
+
+    Earlier rows are not read, so they may have other columns. If a distributed transaction is prepared before the time
+    and ends later, return ``start``, because only a reader of its rows can determine whether it concerns the job.
+
+    Args:
+        server: The server.
+        tables: The captured tables.
+        start: Start of the search.
+        end: End of the search.
+        since_ms: The time, in milliseconds since 1970.
+
+    Raises:
+        SourceError: The log cannot be read.
+    """
     if start >= end:
         return end
-    transactions = (each for batch in reader.batches(start, end) for each in batch.transactions)
-    return min(end, next((each.begin for each in transactions if milliseconds(each) >= since_ms), end))
+    prepared = set[str]()
+    reader, distributed = LogReader(server=server, tables=_UnnamedColumns(tables)), Distributed(is_checked=True)
+    for batch in reader.batches(start, end, distributed=distributed):
+        for each in batch.transactions:
+            if each.begin >= end or milliseconds(each) >= since_ms:
+                return start if prepared else min(end, each.begin)
+            if each.outcome is Outcome.PREPARED:
+                prepared.add(str(each.xa))
+            elif each.outcome in (Outcome.XA_COMMITTED, Outcome.XA_ROLLED_BACK):
+                prepared.discard(str(each.xa))
+    return start if prepared else end
 
 
 class _UnnamedColumns(Definitions):

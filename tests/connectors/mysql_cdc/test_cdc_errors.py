@@ -8,7 +8,9 @@ import pytest
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.mysql_cdc import times
+from seatunnel_core.connectors.mysql_cdc import job_start, times
+from seatunnel_core.connectors.mysql_cdc.job_start import first_since
+from seatunnel_core.connectors.mysql_log.position import LogPosition
 from tests.connectors.mysql_cdc.cdc_servers import cdc_options
 from tests.connectors.mysql_cdc.driven import DrivenSource, StrictTarget
 
@@ -237,11 +239,13 @@ def test_the_job_starts_and_ends_where_it_is_told(server: Any) -> None:
 
 
 def test_a_time_excludes_earlier_transactions(server: Any) -> None:
-    server.run("RESET MASTER", TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    """They may have other columns than the later ones."""
+    server.run("RESET MASTER", TABLE, "INSERT INTO t VALUES (1, 1, 'x')", "ALTER TABLE t MODIFY b varchar(9) FIRST")
+    server.run("ALTER TABLE t ADD COLUMN c int")
     since = int(time.time() * 1000) + 1_000
     while time.time() * 1000 < since + 1_000:
         time.sleep(0.1)
-    server.run("INSERT INTO t VALUES (2, 1, 'x')")
+    server.run("INSERT INTO t (id, a, b) VALUES (2, 1, 'x')")
     options = {**cdc_options(server, "t"), "startup.mode": "timestamp", "startup.timestamp": since}
     source = DrivenSource(options)
     assert ids(to_end(source, StrictTarget(source.keys))) == [2]
@@ -266,11 +270,17 @@ def test_a_job_ends_at_a_time_and_another_one_begins_there(server: Any, monkeypa
         target.add(batch)
     assert ids(target) == [1]
     begins: list[str] = []
-    second.on_split = lambda split: begins.append(split.body["from"])
+
+    def searched(*given: Any) -> LogPosition:
+        found = first_since(*given)
+        begins.extend((str(given[2]), found.file))
+        return found
+
+    monkeypatch.setattr(job_start, "first_since", searched)
     for batch in second.batches():
         target.add(batch)
     assert ids(target) == [1, 2]
-    assert begins[0] == "bin.000003:4", "the last file that was begun before that time"
+    assert begins == ["bin.000003:4", "bin.000004"], "the last file that was begun before that time"
 
 
 def test_another_server_is_refused(server: Any) -> None:

@@ -1,5 +1,6 @@
 """Starts in the past: rows in the log that precede a change of columns."""
 
+import struct
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from attrs import define
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.mysql_cdc import log_reader
-from seatunnel_core.connectors.mysql_cdc.job_start import require_readable
+from seatunnel_core.connectors.mysql_cdc.job_start import first_since, require_readable
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from tests.connectors.mysql_cdc.server_stub import AnsweringServer
 from tests.connectors.mysql_cdc.tables import table
@@ -33,11 +34,19 @@ class Stream:
 
 
 def written(*steps: str) -> LogWriter:
-    """Return a log. Each step is a statement, or ``row`` or ``named`` for a transaction with a row; one per second."""
+    """Return a log with one step per second.
+
+    A step is a statement, a transaction with a row (``row``, ``named`` or ``other``), or ``prepared``: one that is
+    distributed and has no row.
+    """
     log = LogWriter()
     log.format()
     for step in steps:
         log.timestamp += 1
+        if step == "prepared":
+            log.query("XA START X'61',X'',1")
+            log.event(38, bytes(1) + struct.pack("<III", 1, 1, 0) + b"a")
+            continue
         if step not in ("row", "named", "other"):
             log.query(step)
             continue
@@ -49,7 +58,8 @@ def written(*steps: str) -> LogWriter:
     return log
 
 
-def check(monkeypatch: pytest.MonkeyPatch, log: LogWriter, since_ms: int | None = None) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, log: LogWriter) -> LogPosition:
+    """Let readers read a log; return its end."""
     starts = {START.offset: 0}
     offset = START.offset
     for number, event in enumerate(log.written):
@@ -61,8 +71,17 @@ def check(monkeypatch: pytest.MonkeyPatch, log: LogWriter, since_ms: int | None 
         return Stream(LogWriter(written=[*head, *log.written[starts[start.offset] :]]))
 
     monkeypatch.setattr(log_reader, "log_stream", log_stream)
-    end = LogPosition(START.file, log.offset)
-    require_readable(AnsweringServer({}), [table("a")], START, end, since_ms)
+    return LogPosition(START.file, log.offset)
+
+
+def check(monkeypatch: pytest.MonkeyPatch, log: LogWriter) -> None:
+    require_readable(AnsweringServer({}), [table("a")], START, serve(monkeypatch, log))
+
+
+def since(monkeypatch: pytest.MonkeyPatch, log: LogWriter, second: int) -> LogPosition:
+    """Return where a job begins that starts at a second of the log."""
+    end = serve(monkeypatch, log)
+    return first_since(AnsweringServer({}), [table("a")], START, end, (SECOND + second) * 1_000)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +107,32 @@ def test_other_logs_are_accepted(monkeypatch: pytest.MonkeyPatch, steps: tuple[s
     check(monkeypatch, written(*steps))
 
 
-def test_only_rows_since_the_start_time_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_starts_at_a_time_begins_with_the_first_transaction_since_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows before an ALTER TABLE before that time cannot be read, and need not be."""
     log = written("row", "other", SWAPPED, "row")
-    check(monkeypatch, log, (SECOND + 2) * 1_000)
-    check(monkeypatch, log, (SECOND + 9) * 1_000)
+    before = LogPosition(START.file, written("row").offset)
+    assert since(monkeypatch, log, 2) == before
+    server, tables, end = AnsweringServer({}), [table("a")], LogPosition(START.file, log.offset)
+    require_readable(server, tables, before, end)
+    assert since(monkeypatch, log, 9) == end
     with pytest.raises(SourceChangedError, match="may change columns"):
-        check(monkeypatch, log, (SECOND + 1) * 1_000)
+        require_readable(server, tables, since(monkeypatch, log, 1), end)
+
+
+@pytest.mark.parametrize(
+    ("steps", "second", "is_found"),
+    [
+        (("prepared", "row", "XA COMMIT X'61',X'',1"), 2, False),
+        (("prepared", "row"), 9, False),
+        (("prepared", "XA ROLLBACK X'61',X'',1", "row"), 3, True),
+        (("XA COMMIT X'61',X'',1", "row", "prepared"), 2, True),
+    ],
+)
+def test_a_distributed_transaction_that_is_open_at_the_start_is_read(
+    monkeypatch: pytest.MonkeyPatch, steps: tuple[str, ...], second: int, is_found: bool
+) -> None:
+    """Otherwise nothing shows at its commit that it has no rows of captured tables."""
+    expected = LogPosition(START.file, written(*steps[: second - 1]).offset) if is_found else START
+    assert since(monkeypatch, written(*steps), second) == expected
