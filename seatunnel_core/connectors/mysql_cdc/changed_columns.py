@@ -18,6 +18,7 @@ from seatunnel_core.connectors.mysql_log.captured_tables import Tables
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.statements import without_strings
 
 
 def defined_tables(
@@ -165,8 +166,8 @@ def former_tables(
             if table in seen.names and table in altered and not types[table].keeps(statement.text):
                 raise SourceChangedError(
                     f"the log contains changed rows of {table} with columns that the table no longer has, because "
-                    f"the statement {statement.text[:200]!r} at {begin} changes the columns again: the rows cannot "
-                    "be read. Start a new job"
+                    f"the statement {without_strings(statement.text)!r} at {begin} changes the columns again: the "
+                    "rows cannot be read. Start a new job"
                 )
             if table in seen.names and table not in altered:
                 former.add(table)

@@ -23,6 +23,7 @@ from seatunnel_core.connectors.mysql_cdc.times import first_file
 from seatunnel_core.connectors.mysql_log.change_batch import Outcome
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.statements import without_strings
 from seatunnel_core.connectors.mysql_log.table_map import TableMap
 
 _LOCKS = (
@@ -116,7 +117,7 @@ def require_readable(server: Server, tables: Sequence[Found], start: LogPosition
         for table in seen.names.intersection(seen.changes(statement)):
             raise SourceChangedError(
                 f"the statement at {statement.transaction.begin} may change columns of {table}: "
-                f"{' '.join(statement.text.split())[:200]!r}. The log contains earlier rows of the table without "
+                f"{without_strings(statement.text)!r}. The log contains earlier rows of the table without "
                 f"column names, whose values may belong to other columns. Start the job at {batch.position} or later "
                 "(startup.mode = specific)"
             )

@@ -26,6 +26,7 @@ from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableC
 from seatunnel_core.connectors.mysql_log.gtid import transactions_of
 from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.statements import without_strings
 
 LIMIT_BYTES = 64 << 20
 """Total size of transactions, in bytes, after which a range ends early once the snapshot is complete."""
@@ -166,7 +167,7 @@ class RangeReader:
         goes_on = goes_on and all(map(definitions.describes, tables))
         message = (
             f"the statement at {begin} changes {'columns of ' if of_columns else ''}{', '.join(tables)}"
-            f"{'' if goes_on else ' in a way that is not captured'}: {' '.join(statement.text.split())[:200]!r}. No "
+            f"{'' if goes_on else ' in a way that is not captured'}: {without_strings(statement.text)!r}. No "
             f"later change was read. {CONTINUE if goes_on else START_ANEW}"
         )
         return message, tables if goes_on else []

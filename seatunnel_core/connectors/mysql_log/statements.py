@@ -13,8 +13,19 @@ _VALUE = re.compile(r"""['"=(]|(?<![\w$`])\.?\d|\b(?:TRUE|FALSE)\b|/\*|--\s|#"""
 
 _XA_ID = re.compile(r"X'([0-9a-fA-F]*)'\s*,\s*X'([0-9a-fA-F]*)'\s*,\s*(\d+)")
 
+_STRING = re.compile(
+    r"(?P<name>`(?:[^`]|``)*`)|(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*)"
+    r"|'(?:[^'\\]|'')*'|\"(?:[^\"\\]|\"\")*\"|\b0[xb][0-9a-f]+\b|(?P<unclear>['\"].*)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""String literals, hexadecimal ones, names and comments. The end of a string with a backslash depends on ``sql_mode``.
+"""
+
 _SHOWN = 120
-"""Maximum length of a statement in messages."""
+"""Maximum length of a statement without values in messages."""
+
+_DEFINITION_SHOWN = 200
+"""Maximum length of a DDL statement in messages."""
 
 
 class StatementKind(enum.Enum):
@@ -75,6 +86,23 @@ def without_values(text: str) -> str:
     value = _VALUE.search(text, start)
     shown = " ".join(text[start : None if value is None else value.start()].split())
     return shown if value is None and len(shown) <= _SHOWN else f"{shown[:_SHOWN]} …"
+
+
+def without_strings(text: str) -> str:
+    """Return a DDL statement without its string literals, for messages, because defaults and enums may contain data.
+
+    Everything after a string with a backslash is omitted, because ``sql_mode`` determines where the string ends.
+    """
+    shown = " ".join(_STRING.sub(_without_string, text).split())
+    return shown if len(shown) <= _DEFINITION_SHOWN else f"{shown[:_DEFINITION_SHOWN]} …"
+
+
+def _without_string(found: re.Match[str]) -> str:
+    if found["name"] is not None:
+        return found["name"]
+    if found["comment"] is not None:
+        return " "
+    return "…" if found["unclear"] is not None else "'…'"
 
 
 def _words(text: str) -> tuple[str, str, str]:

@@ -110,6 +110,11 @@ def test_a_definition_between_windows_is_an_error() -> None:
         read(Log(1, 2, statement="TRUNCATE m"), 300, {"window": WINDOW})
 
 
+def test_a_definition_is_shown_without_its_strings() -> None:
+    _, (fact,) = read(Log(1, 2, statement="ALTER TABLE m ADD e ENUM('secret')"), 390)
+    assert "ALTER TABLE m ADD e ENUM('…')" in fact["stopped"]
+
+
 def test_an_update_without_a_key_is_an_error_while_tables_are_read() -> None:
     """Its new row would be dropped with the first chunk, and its old row would be emitted as a deletion."""
     log = Log(2)

@@ -12,7 +12,12 @@ from seatunnel_core.connectors.mysql_log.errors import (
 )
 from seatunnel_core.connectors.mysql_log.events import QueryEvent, query_of
 from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
-from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_of_statement, without_values
+from seatunnel_core.connectors.mysql_log.statements import (
+    StatementKind,
+    kind_of_statement,
+    without_strings,
+    without_values,
+)
 from tests.connectors.mysql_log.encoder import LogWriter
 from tests.connectors.mysql_log.small_log import INT, START, decode, insert, rows, started
 
@@ -92,6 +97,25 @@ def test_a_statement_in_place_of_rows_is_an_error_unless_it_is_elsewhere() -> No
 )
 def test_values_of_a_statement_are_not_shown(text: str, shown: str) -> None:
     assert without_values(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ALTER TABLE t\n MODIFY a ENUM('x','y''z')", "ALTER TABLE t MODIFY a ENUM('…','…')"),
+        ('ALTER TABLE t ADD a text DEFAULT "x"', "ALTER TABLE t ADD a text DEFAULT '…'"),
+        ("ALTER TABLE `t'1` ADD a int DEFAULT 5", "ALTER TABLE `t'1` ADD a int DEFAULT 5"),
+        ("ALTER TABLE t ADD a text DEFAULT x'61', ADD b int", "ALTER TABLE t ADD a text DEFAULT x'…', ADD b int"),
+        ("ALTER TABLE t ADD b blob DEFAULT 0x6162", "ALTER TABLE t ADD b blob DEFAULT '…'"),
+        (r"ALTER TABLE t ADD a text DEFAULT 'x\', ADD b text DEFAULT 'secret'", "ALTER TABLE t ADD a text DEFAULT …"),
+        ("ALTER TABLE t ADD a text DEFAULT 'x", "ALTER TABLE t ADD a text DEFAULT …"),
+        ("ALTER TABLE t /* it's */ ADD a int -- 'x'\n, ADD b int # y", "ALTER TABLE t ADD a int , ADD b int"),
+        ("ALTER TABLE t /*!50100 COMMENT='x' */", "ALTER TABLE t /*!50100 COMMENT='…' */"),
+        ("ALTER TABLE t ADD " + "a" * 300, "ALTER TABLE t ADD " + "a" * 182 + " …"),
+    ],
+)
+def test_strings_of_a_definition_are_not_shown(text: str, shown: str) -> None:
+    assert without_strings(text) == shown
 
 
 def test_a_text_that_ends_with_begin_is_no_begin() -> None:

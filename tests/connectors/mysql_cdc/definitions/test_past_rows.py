@@ -93,6 +93,12 @@ def test_rows_without_names_before_a_change_are_refused(monkeypatch: pytest.Monk
         check(monkeypatch, log)
 
 
+def test_a_change_is_shown_without_its_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = written("row", "ALTER TABLE a ADD b text DEFAULT 'secret'")
+    with pytest.raises(SourceChangedError, match="ADD b text DEFAULT '…'"):
+        check(monkeypatch, log)
+
+
 @pytest.mark.parametrize(
     "steps",
     [
