@@ -79,7 +79,6 @@ def resumed_columns(
     rules: ColumnRules = EVERY_COLUMN,
     *,
     logs_names: bool = False,
-    int_narrowing: bool,
 ) -> ResumedColumns:
     """Return the columns with which a resumed job reads its tables.
 
@@ -91,7 +90,6 @@ def resumed_columns(
         end: Log position up to which column changes are applied to ``tables``.
         rules: Selected columns, masks and row filters.
         logs_names: True if the log contains column names.
-        int_narrowing: True to read TINYINT(1) as a boolean.
 
     Raises:
         SourceChangedError: The log has rows with unknown columns, columns changed during the snapshot, or a column may
@@ -111,9 +109,7 @@ def resumed_columns(
             "and the log does not contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the "
             "server, and start a new job"
         )
-    recorded_ones = {
-        each.reading.name: with_recorded_columns(record, each, int_narrowing=int_narrowing) for each in tables
-    }
+    recorded_ones = {each.reading.name: with_recorded_columns(record, each) for each in tables}
     types = {name: AlteredTypes.of(each.columns) for name, each in recorded_ones.items()}
     former, defined = former_tables(server, definitions, progress, changed, types, end)
     found = [recorded_ones[each.reading.name] if each.reading.name in former else each for each in tables]

@@ -1,7 +1,6 @@
 """Tables of a server, from which the options select those to capture."""
 
 import re
-from typing import Any
 
 from attrs import evolve
 
@@ -56,15 +55,24 @@ def chosen_tables(
     """
     listed = listed_tables(server, databases)
     configured = {named(each[shared.CONFIGURED_TABLE], listed): each for each in options[shared.TABLE_CONFIG] or ()}
-    how: Any = {"rules": rules, "without_key": shared.captures_without_key(options)}
+    without_key = shared.captures_without_key(options)
     found = []
     for path in sorted(TableChoice.of(options).chosen(listed), key=".".join):
         with server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
             every = server.dialect.table(connection, path)
             require_transactions(server.dialect, path, every)
-            how["columns"] = None if every is None else {column.name for column in every.columns}
-            how["configured"] = configured.get(path)
-            found.append(captured_table(server.dialect, connection, path, jdbc, **how))
+            found.append(
+                captured_table(
+                    server.dialect,
+                    connection,
+                    path,
+                    jdbc,
+                    configured=configured.get(path),
+                    columns=None if every is None else {column.name for column in every.columns},
+                    rules=rules,
+                    without_key=without_key,
+                )
+            )
     return found
 
 

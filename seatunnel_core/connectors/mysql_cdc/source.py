@@ -51,8 +51,10 @@ from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
     captured_ones,
     changed_columns,
     known_tables,
+    named_tables,
     recorded,
     same_tables,
+    with_options,
 )
 from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import ServerReplacedError, ServerState, server_of
@@ -182,8 +184,7 @@ class MySQLCdcSource(Source):
         if progress.changed or changed_columns(record, known):
             tables, end = defined_tables(self._server, self._state, self._look_again)
             known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
-            how: Any = {"logs_names": logs_names, "int_narrowing": self.options[opt.INT_NARROWING]}
-            self._columns = resumed_columns(self._server, known, progress, record, end, rules, **how)
+            self._columns = resumed_columns(self._server, known, progress, record, end, rules, logs_names=logs_names)
             known, self._defined = self._columns.tables, self._columns.defined
             self._former = tuple(self._columns.former)
             by_name = {each.reading.name: each for each in known}
@@ -227,9 +228,9 @@ class MySQLCdcSource(Source):
             progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
         if self._planner is None:
             captured = same_tables(names, tables, rules, logs_names=logs_names)
+            names = with_options(names, captured)
             warnings.append(later_tables(captured, tables))
-            how: Any = {"former": self._former, "stops_at_end": self.options[opt.STOP_MODE] == "latest"}
-            self._planner = Planner.of(captured, self._server, self._state, planning.parallelism, **how)
+            self._planner = self._planner_of(captured, planning.parallelism)
             self._observed = Observed.of(self._planner, self._server)
         planned = self._planner.plan(progress)
         if planning.writes_directly:
@@ -242,6 +243,11 @@ class MySQLCdcSource(Source):
             again_ms=planned.again_ms,
             warnings=tuple(each for each in warnings if each is not None),
         )
+
+    def _planner_of(self, captured: Sequence[Found], parallelism: int) -> Planner:
+        assert self._state is not None, "the tables are known"
+        stops = self.options[opt.STOP_MODE] == "latest"
+        return Planner.of(captured, self._server, self._state, parallelism, former=self._former, stops_at_end=stops)
 
     def _follow(self) -> None:
         """Discard the server state if the URL leads to another server. If unreachable, later queries detect this."""
@@ -347,7 +353,7 @@ class MySQLCdcSource(Source):
         if "reread" in body and body["table"] in self._former:
             yield from skipped_chunk(stored.number(body, "chunk"), context)
             return
-        (found,) = self._of([stored.text(body, "table")])
+        (found,) = named_tables([stored.text(body, "table")], self._tables)
         assert self._state is not None
         reader = ChunkReader.of(self._server, self._state, found, self._log_reader([found]), body)
         where = described(body)
@@ -361,7 +367,7 @@ class MySQLCdcSource(Source):
             raise self._server.failed(f"{where} cannot be read", error) from error
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
-        tables = self._of(stored.texts(body, "tables"))
+        tables = named_tables(stored.texts(body, "tables"), self._tables)
         return RangeReader(
             server=self._server,
             tables={each.reading.name: each for each in tables},
@@ -382,14 +388,6 @@ class MySQLCdcSource(Source):
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [described(split.body) for split in splits]
-
-    def _of(self, names: Sequence[str]) -> list[Found]:
-        known = {each.reading.name: each for each in self._tables}
-        if unknown := [name for name in names if name not in known]:
-            raise SourceError(
-                f"the table {unknown[0]!r} is no longer captured; restore it in the options, or start a new job"
-            )
-        return [known[name] for name in names]
 
 
 class MariaDBCdcSource(MySQLCdcSource):

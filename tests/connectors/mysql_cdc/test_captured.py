@@ -8,16 +8,18 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.change_data.captured_table import later_tables
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
+from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
-from seatunnel_core.connectors.mysql_cdc.recorded_tables import known_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import known_tables, recorded, same_tables, with_options
 from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
@@ -90,9 +92,58 @@ def test_another_time_zone_is_refused_for_timestamps() -> None:
         with pytest.raises(SourceChangedError, match=r"'server-time-zone' .* from Europe/Berlin to UTC: .* of shop\.a"):
             read(record, [zoned("UTC", moment)])
     assert same_tables(recorded([zoned("UTC", date)]), [zoned("Europe/Berlin", date)])
-    earlier = json.loads(record)
-    del earlier["shop.a"]["zone"]
-    assert same_tables(json.dumps(earlier).encode(), [zoned("UTC", moment)])
+    assert same_tables(without(record, "zone"), [zoned("UTC", moment)])
+
+
+def narrowed(*more: Column, narrows: bool = True) -> Found:
+    """Return the table ``a`` with more columns, read with a value of ``int_type_narrowing``."""
+    found = table("a")
+    own = {jdbc.TABLE_PATH.key: "a", jdbc.INT_NARROWING.key: narrows}
+    reading = evolve(found.reading, options=Options(own, jdbc.SOURCE_OPTIONS))
+    return evolve(found, columns=(*found.columns, *more), reading=reading)
+
+
+def test_another_type_of_short_integers_is_refused() -> None:
+    """Later rows had numbers, and the earlier ones booleans."""
+    flag, number = column_of("f", "tinyint(1)"), column_of("f", "tinyint(4)")
+    record = recorded([narrowed(flag)])
+    assert same_tables(record, [narrowed(flag)])
+    with pytest.raises(SourceChangedError, match=r"'int_type_narrowing' has changed .* to false: .* of shop\.a would"):
+        known_tables(record, [narrowed(flag, narrows=False)])
+    assert same_tables(recorded([narrowed(number)]), [narrowed(number, narrows=False)])
+    earlier = without(record, "narrowing")
+    assert same_tables(earlier, [narrowed(flag, narrows=False)])
+    with pytest.raises(SourceChangedError, match=r"'int_type_narrowing' has changed .* to true"):
+        known_tables(with_options(earlier, [narrowed(flag, narrows=False)]), [narrowed(flag)])
+
+
+def zeroed(behaviour: str, *more: Column) -> Found:
+    """Return the table ``a`` with more columns, read with a value of ``zeroDateTimeBehavior``."""
+    found = table("a")
+    dialect = MySQL(evolve(DIALECT.address, properties=(("zeroDateTimeBehavior", behaviour),)), 2)
+    return evolve(found, columns=(*found.columns, *more), reading=evolve(found.reading, dialect=dialect))
+
+
+@pytest.mark.parametrize("declared", ["date", "datetime(3)", "timestamp"])
+def test_nulls_in_place_of_dates_remain_nulls(declared: str) -> None:
+    """The opposite change is what the error of such a date suggests: earlier rows have none."""
+    day = column_of("d", declared)
+    converted, strict = zeroed("convertToNull", day), zeroed("EXCEPTION", day)
+    with pytest.raises(SourceChangedError, match=r"zeroDateTimeBehavior has changed .* CONVERT_TO_NULL to EXCEPTION"):
+        known_tables(recorded([converted]), [strict])
+    assert same_tables(recorded([strict]), [converted])
+    for record in (recorded([strict]), without(recorded([converted]), "zero_is_null")):
+        assert same_tables(record, [strict])
+        with pytest.raises(SourceChangedError, match="zeroDateTimeBehavior has changed"):
+            known_tables(with_options(record, [converted]), [strict])
+    assert same_tables(recorded([zeroed("CONVERT_TO_NULL")]), [table("a")])
+
+
+def without(record: bytes, part: str) -> bytes:
+    """Return a record as earlier versions wrote it."""
+    found = json.loads(record)
+    del found["shop.a"][part]
+    return json.dumps(found).encode()
 
 
 def test_a_range_has_only_the_tables_for_which_it_was_planned() -> None:

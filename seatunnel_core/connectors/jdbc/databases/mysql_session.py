@@ -45,7 +45,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     """Return the session for an address; raise ``UsageError`` for an unknown property."""
     PROPERTIES.require(address.properties)
     found = _parameters(address)
-    statements, zero_is_null = [*_SESSION], False
+    statements = [*_SESSION]
     for name, value in address.properties:
         if name in ZONES:
             statements.append(f"SET SESSION time_zone = {literal(_zone(value))}")
@@ -55,8 +55,6 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
             found["connect_timeout"] = max(1, int(value) // 1000)
         elif name == "socketTimeout":
             found["read_timeout"] = max(1, int(value) // 1000)
-        elif name == "zeroDateTimeBehavior":
-            zero_is_null = _zero_is_null(value)
     try:
         found["ssl"] = tls_context(dict(address.properties))
     except StorageConfigurationError as error:
@@ -64,7 +62,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     return Session(
         parameters={name: value for name, value in found.items() if value is not None},
         statements=tuple(statements),
-        zero_is_null=zero_is_null,
+        zero_is_null=reads_zero_as_null(address),
     )
 
 
@@ -80,7 +78,9 @@ def _parameters(address: Address) -> dict[str, Any]:
     }
 
 
-def _zero_is_null(written: str) -> bool:
+def reads_zero_as_null(address: Address) -> bool:
+    """Return True to read the date 0000-00-00 as null; raise ``UsageError`` if the property has another value."""
+    written = dict(address.properties).get("zeroDateTimeBehavior", "EXCEPTION")
     if written.upper() not in _ZERO_DATES:
         raise UsageError(
             f"option 'properties': zeroDateTimeBehavior = {written} is not supported; write EXCEPTION or "

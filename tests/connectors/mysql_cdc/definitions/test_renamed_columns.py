@@ -57,7 +57,7 @@ def resumed(
     progress = Progress(server="s", log=START, changed=("shop.a",), statement=statements[0])
     server: Any = None
     found = changed_columns.resumed_columns(
-        server, [after], progress, recorded([before], which), END, which, logs_names=True, int_narrowing=True
+        server, [after], progress, recorded([before], which), END, which, logs_names=True
     )
     return [column.name for column in found.tables[0].columns]
 

@@ -96,6 +96,17 @@ def test_a_restart_reports_a_later_change() -> None:
         made.poll(later, PLANNING)
 
 
+def test_a_resumed_job_records_options_that_an_earlier_version_did_not_record() -> None:
+    moment = altered([*table("a").columns, column_of("t", "timestamp")])
+    record = recorded([moment])
+    zone = b',"zone":"UTC"'
+    assert zone in record
+    cursor = {**Progress(server="here", log=END).cursor(), "tables": record.replace(zone, b"")}
+    made = source(moment)
+    made.restored_schemas(cursor, ())
+    assert zone in made.poll(cursor, PLANNING).cursor["tables"]
+
+
 def altered(columns: Sequence[Column]) -> Found:
     """Return the table with other columns."""
     found = table("a")
