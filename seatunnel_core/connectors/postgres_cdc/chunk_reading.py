@@ -9,6 +9,7 @@ from seatunnel_core.connectors.jdbc.databases.postgresql_values import rows_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.pool import BULK
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.postgres_cdc.catalog_tables import require_same_table
 
 _BATCH_ROWS = 65_536
 _CHANGED = """
@@ -30,7 +31,7 @@ _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
 
 
 def chunk_rows(
-    dialect: PostgreSQL, found: Found, body: Mapping[str, Any], snapshot: str
+    dialect: PostgreSQL, found: Found, body: Mapping[str, Any], snapshot: str, oid: int = 0
 ) -> Generator[Fetched, None, str]:
     """Yield the rows of a chunk, and return its mark: the snapshot, in the format of ``SnapshotMark``.
 
@@ -40,12 +41,16 @@ def chunk_rows(
         body: The bounds of the chunk, from ``Chunk.body``.
         snapshot: Name of the snapshot to read. If it is empty, no longer exists or cannot be used for the table, the
             current state is read.
+        oid: Object ID of the table; 0 if it is unknown.
+
+    Raises:
+        SourceChangedError: Another table has the name of the table.
     """
     with dialect.pool.lend(BULK) as connection:
-        if not (snapshot and _begin_in(snapshot, dialect, found, connection)):
+        if not (snapshot and _begin_in(snapshot, dialect, found, connection, oid)):
             connection.rollback()
             _begin(connection)
-            _lock(dialect, found, connection)
+            _lock(dialect, found, connection, oid)
         row = dialect.first_row(connection, _MARK)
         assert row is not None, "the statement returns one row"
         with closing(connection.read(found.statement(body))) as batches:
@@ -55,7 +60,7 @@ def chunk_rows(
         return str(row[0])
 
 
-def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any) -> bool:
+def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any, oid: int) -> bool:
     """Begin a transaction with a snapshot. Return False if the table cannot be read with it."""
     _begin(connection)
     try:
@@ -64,7 +69,7 @@ def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any)
         if not dialect.has_lost_snapshot(error):
             raise
         return False
-    _lock(dialect, found, connection)
+    _lock(dialect, found, connection, oid)
     path = found.reading.path
     assert path is not None, "a captured table has a path"
     relation, schema, name = map(dialect.literal, (found.reading.relation, *path[-2:]))
@@ -73,9 +78,13 @@ def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any)
     return not row[0]
 
 
-def _lock(dialect: PostgreSQL, found: Found, connection: Any) -> None:
-    """Lock the table against rewrites until the transaction ends. The lock does not take a snapshot."""
-    dialect.execute(connection, f"LOCK TABLE {found.reading.relation} IN ACCESS SHARE MODE")
+def _lock(dialect: PostgreSQL, found: Found, connection: Any, oid: int) -> None:
+    """Lock the table against rewrites and renaming until the transaction ends. The lock does not take a snapshot."""
+    relation = found.reading.relation
+    dialect.execute(connection, f"LOCK TABLE {relation} IN ACCESS SHARE MODE")
+    row = dialect.first_row(connection, f"SELECT {dialect.literal(relation)}::regclass::oid::bigint")
+    assert row is not None, "the statement returns one row"
+    require_same_table(found.reading.name, row[0], oid)
 
 
 def _begin(connection: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.postgres_cdc.catalog_tables import require_same_table
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured, require_identities
 from seatunnel_core.connectors.postgres_log.publications import TableName
@@ -52,10 +53,6 @@ class PublishedTable:
         return [self.oid, self.entry]
 
 
-MISSING = PublishedTable(oid=0, entry="")
-"""Placeholder for a dropped table."""
-
-
 def published_tables(
     connection: Any, publication: str, tables: Sequence[TableName]
 ) -> Mapping[TableName, PublishedTable]:
@@ -66,6 +63,34 @@ def published_tables(
         (schema, name): PublishedTable(oid=oid, entry=entry or "", key=tuple(key))
         for schema, name, oid, entry, key in run(connection, _TABLES.format(schemas=schemas), values)
     }
+
+
+def entries_of(connection: Any, publication: str, tables: Sequence[Captured]) -> tuple[PublishedTable, ...]:
+    """Return the publication entries of the captured tables, in their order.
+
+    Raises:
+        SourceChangedError: A table was dropped, or replaced by another one with its name, since it was described.
+    """
+    found = published_tables(connection, publication, [table.path for table in tables])
+    if dropped := [table.name for table in tables if table.path not in found]:
+        raise _dropped(dropped[0])
+    entries = tuple(found[table.path] for table in tables)
+    require_same_tables(tables, entries)
+    return entries
+
+
+def require_same_tables(tables: Sequence[Captured], published: Sequence[PublishedTable]) -> None:
+    """Check that the described tables are those with the given publication entries.
+
+    Args:
+        tables: The captured tables.
+        published: Their publication entries, in the same order; empty if the log is not read.
+
+    Raises:
+        SourceChangedError: A table was replaced by another one with its name.
+    """
+    for table, each in zip(tables, published, strict=False):
+        require_same_table(table.name, each.oid, table.oid)
 
 
 def require_captured(
@@ -112,14 +137,8 @@ def require_published(
     for table, before in known:
         now, shown = found.get(table), ".".join(table)
         if now is None:
-            raise SourceChangedError(
-                f"the table {shown} was dropped or renamed, so its changes are no longer captured. Start a new job"
-            )
-        if now.oid != before.oid:
-            raise SourceChangedError(
-                f"the table {shown} is not the table with which the job started: it was created again, or another "
-                "table was renamed to this name. Start a new job"
-            )
+            raise _dropped(shown)
+        require_same_table(shown, now.oid, before.oid)
         if (key := keys.get(table)) is not None and set(now.key) != set(key):
             raise SourceChangedError(
                 f"the key of the table {shown} has changed since the job started, from {', '.join(key) or 'none'} to "
@@ -130,3 +149,9 @@ def require_published(
                 f"the publication {publication} was changed since the job started, so changes of {shown} may be "
                 "missing. Start a new job"
             )
+
+
+def _dropped(table: str) -> SourceChangedError:
+    return SourceChangedError(
+        f"the table {table} was dropped or renamed, so its changes are no longer captured. Start a new job"
+    )

@@ -17,6 +17,7 @@ from seatunnel_core.connectors.change_data.emitted import both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import START_ANEW, shape_changes, shape_message
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.postgres_cdc.catalog_tables import require_same_table
 from seatunnel_core.connectors.postgres_cdc.cursor import ColumnsChange, Mark
 from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
@@ -261,12 +262,13 @@ class RangeReader:
         Raises:
             SourceChangedError: A captured table was renamed, or another table has its name.
         """
-        number = self._numbers.get((table.namespace, table.name))
-        oid = None if number is None or not self._range.oids else self._range.oids[number]
-        if (number is None and table.oid in self._range.oids) or oid not in (None, table.oid):
+        number, oids = self._numbers.get((table.namespace, table.name)), self._range.oids
+        if number is not None and oids:
+            require_same_table(self._tables[number].name, table.oid, oids[number], where)
+        if number is None and table.oid in oids:
             raise SourceChangedError(
-                f"{where}: {table} is now a different table, because captured tables were renamed or created "
-                "again. Start a new job"
+                f"{where}: the table {self._tables[oids.index(table.oid)].name} was renamed to {table}, so its changes "
+                "are no longer captured. Start a new job"
             )
         return number
 

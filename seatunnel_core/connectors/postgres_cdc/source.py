@@ -43,7 +43,7 @@ from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
-from seatunnel_core.connectors.postgres_cdc.published_tables import MISSING, published_tables, require_captured
+from seatunnel_core.connectors.postgres_cdc.published_tables import entries_of, require_captured, require_same_tables
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.requested_reread import requested
 from seatunnel_core.connectors.postgres_cdc.server import (
@@ -163,6 +163,7 @@ class PostgresCdcSource(Source):
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
+        require_same_tables(tables, state.published)
         changed_columns.require_split_columns(state, tables)
         changed_columns.require_protected(state, tables, self._emission.rules)
         with self._connected() as connection:
@@ -316,12 +317,11 @@ class PostgresCdcSource(Source):
             start = self._preparation.next(connection, job_id, paths)
             if start is None:
                 return None
-        published = published_tables(connection, settings.publication, paths) if settings.reads_log else {}
         return Capture(
             **identity(connection),
             slot=settings.slot if settings.reads_log else "",
             tables=tuple((table.name, table.shape) for table in tables),
-            published=tuple(published.get(table.path, MISSING) for table in tables if settings.reads_log),
+            published=entries_of(connection, settings.publication, tables) if settings.reads_log else (),
             log="" if start is None else str(start.position),
             least=0 if start is None else start.least,
             protected=changed_columns.protected_columns(None, tables),
@@ -356,7 +356,8 @@ class PostgresCdcSource(Source):
         if body.get("reread") and not (table.is_readable and table.has_shape(body["shape"])):
             return skipped_chunk(body["number"], context)
         require_same_columns(table, body["shape"])
-        address, rows = self._settings.address, chunk_rows(self._dialect, table.found, body, body["snapshot"])
+        address = self._settings.address
+        rows = chunk_rows(self._dialect, table.found, body, body["snapshot"], table.oid)
         batches = self._emission.fitted(table.found, rows, body["number"], f"{address}, {where}", context)
         return self._emission.chunk(batches, table.found, read_at(address.database, table.path))
 

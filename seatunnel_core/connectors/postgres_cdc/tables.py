@@ -18,7 +18,7 @@ from seatunnel_core.connectors.change_data.table_choice import named
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.connectors.postgres_cdc.column_numbers import column_numbers
+from seatunnel_core.connectors.postgres_cdc.catalog_tables import catalog_tables
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
@@ -61,6 +61,9 @@ class Captured:
 
     path: TableName
     found: Found
+    oid: int = 0
+    """Object ID of the table when it was described; 0 if it is unknown."""
+
     masks: Mapping[str, str] = field(factory=dict)
     """Columns of each mask, keyed by the mask's name; the row filter has an empty name."""
 
@@ -162,21 +165,22 @@ def captured_tables(
     listed = _listed(connection, settings)
     configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
     logs_generated = connection.info.server_version >= _LOGS_GENERATED
-    described = list(_found(dialect, settings, tables, published, configured, rules))
-    numbers = column_numbers(connection, tables)
+    known = catalog_tables(connection, tables)  # first: a table that is replaced from now on is detected
     return tuple(
         Captured(
             path=table,
             found=found,
+            oid=known[table].oid,
             masks=rules.recorded(found),
             former_masks=rules.recorded_by_column(found),
             filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
-            numbers=numbers[table],
-            protected={number: name for number, name in numbers[table].items() if rules.protection(table, name)},
+            numbers=numbers,
+            protected={number: name for number, name in numbers.items() if rules.protection(table, name)},
             has_own_key=table not in configured or not configured[table][CONFIGURED_KEY],
         )
-        for table, each in described
+        for table, each in _found(dialect, settings, tables, published, configured, rules)
         for found in [each if logs_generated else _without_generated(each)]
+        for numbers in [known[table].numbers]
     )
 
 

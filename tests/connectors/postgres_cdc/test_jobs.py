@@ -120,7 +120,7 @@ def test_a_storm_loses_and_repeats_nothing(storm: Storm, tmp_path: Path) -> None
 
 def test_each_chunk_may_have_its_own_snapshot(storm: Storm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after restarts of the driver: rows are compared with the mark of the chunk that has their key."""
-    monkeypatch.setattr(source, "chunk_rows", lambda dialect, found, body, _: chunk_rows(dialect, found, body, GONE))
+    monkeypatch.setattr(source, "chunk_rows", lambda *given: chunk_rows(given[0], given[1], given[2], GONE, given[4]))
     with ground_in(tmp_path) as ground:
         assert play(storm, ground) == ""
 
@@ -170,9 +170,9 @@ def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
     def set_standby(name: str) -> None:
         captured.run(SOURCE, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
 
-    def rows(dialect: Any, found: Any, body: Any, snapshot: str) -> Generator[Any, None, str]:
+    def rows(dialect: Any, found: Any, body: Any, snapshot: str, oid: int) -> Generator[Any, None, str]:
         if "credit" not in body["table"]:
-            position, (read, mark) = "0/0", _read(chunk_rows(dialect, found, body, snapshot))
+            position, (read, mark) = "0/0", _read(chunk_rows(dialect, found, body, snapshot, oid))
         else:
             insert = "INSERT INTO credit (id, amount) VALUES (2000000000, 0)"
             writer = threading.Thread(target=captured.run, args=(SOURCE, insert))
@@ -181,7 +181,7 @@ def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
                 writer.start()
                 wait_until(lambda: _commit_waits(storm), WAIT_S, "a commit that waits")
                 position = captured.run(SOURCE, "SELECT pg_current_wal_flush_lsn()::text")[0][0]
-                read, mark = _read(chunk_rows(dialect, found, body, GONE))
+                read, mark = _read(chunk_rows(dialect, found, body, GONE, oid))
             finally:
                 set_standby("")
                 writer.join()
