@@ -40,8 +40,9 @@ from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
 from seatunnel_core.connectors.staging.lost_table import lost
-from seatunnel_core.connectors.tables.messages import different_keys, not_own, not_prepared
+from seatunnel_core.connectors.tables.messages import not_own, not_prepared
 from seatunnel_core.connectors.tables.sink import TableSink
+from seatunnel_core.connectors.tables.target import require_one_key
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
 from seatunnel_core.quantity import pick
 from seatunnel_core.rows.unknown import resolved
@@ -161,8 +162,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         table = table or self._created(target, schema)
         key = self._refuse(schema, table, target.named)
         other = self._staging.get(target.id)
-        if other is not None and set(other.key) != set(key):
-            raise SinkError(f"{target.who}: {different_keys(target.named, key, other.key)}")
+        require_one_key(target.named, key, () if other is None else (other.key,), target.who)
         if self.mode.replaces:
             self._replacing(target).collect()
         folder = epoch_folder(table, target.context, target.context.epoch)

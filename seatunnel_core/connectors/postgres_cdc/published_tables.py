@@ -1,6 +1,8 @@
 """Entries of captured tables in a publication. The log contains no message when an entry is removed."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -8,8 +10,7 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.postgres_cdc.catalog_tables import require_same_table
-from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_cdc.tables import Captured, require_identities
+from seatunnel_core.connectors.postgres_cdc.tables import Captured
 from seatunnel_core.connectors.postgres_log.publications import TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
@@ -17,22 +18,52 @@ _WITH_SCHEMAS = 15_00_00
 """First PostgreSQL version with publications of whole schemas."""
 
 _TABLES = """
-SELECT n.nspname::text, c.relname::text, c.oid::bigint,
-       c.relpersistence::text || ' ' || p.oid::text || ' ' || p.xmin::text || ' ' || coalesce(
-         (SELECT r.oid::text FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid),
-         {schemas} CASE WHEN p.puballtables THEN 'all' END),
-       coalesce((SELECT array_agg(a.attname::text) FROM pg_catalog.pg_index i
-         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
-          AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = c.oid AND i.indisprimary), '{{}}')
-  FROM unnest(%s::text[], %s::text[]) AS wanted (schema_name, table_name)
-  JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
-  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
+WITH RECURSIVE tree AS (
+  SELECT wanted.number, false AS is_part, c.oid
+    FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS wanted (schema_name, table_name, number)
+    JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
+    JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
+  UNION ALL
+  SELECT tree.number, true, i.inhrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid)
+SELECT tree.number::int, c.oid::bigint, CASE WHEN NOT tree.is_part THEN
+         c.relpersistence::text || ' ' || p.oid::text || ' ' || p.xmin::text || ' ' || coalesce(
+           (SELECT r.oid::text FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid),
+           {schemas} CASE WHEN p.puballtables THEN 'all' END) END,
+       c.oid::regclass::text, c.relreplident::text, coalesce(k.primary_key, '{{}}'), coalesce(k.identity, '{{}}')
+  FROM tree
+  JOIN pg_catalog.pg_class c ON c.oid = tree.oid
   LEFT JOIN pg_catalog.pg_publication p ON p.pubname = %s
+  LEFT JOIN LATERAL (
+    SELECT array_agg(a.attname::text) FILTER (WHERE i.indisprimary) AS primary_key,
+           array_agg(a.attname::text) FILTER (WHERE i.indimmediate
+             AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) AS identity
+      FROM pg_catalog.pg_index i
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+       AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
+     WHERE i.indrelid = c.oid AND (i.indisprimary OR i.indisreplident)) k ON true
+ ORDER BY tree.number, tree.is_part, c.oid
 """
+"""Query for the entries of tables, and for the replica identities of tables and their partitions, which the server all
+uses. It takes one query for all tables, because it runs before each range of the log.
+"""
+
 _SCHEMAS = """
-         (SELECT s.oid::text FROM pg_catalog.pg_publication_namespace s
-           WHERE s.pnpubid = p.oid AND s.pnnspid = c.relnamespace),"""
+           (SELECT s.oid::text FROM pg_catalog.pg_publication_namespace s
+             WHERE s.pnpubid = p.oid AND s.pnnspid = c.relnamespace),"""
+
+
+@frozen
+class ReplicaIdentity:
+    """Replica identity of a table or of a partition."""
+
+    name: str
+    """Quoted name of the table or partition."""
+
+    code: str
+    """Code in the catalog; ``f`` for FULL."""
+
+    columns: tuple[str, ...]
+    """Columns of the index that old rows contain, in any order; empty for FULL."""
 
 
 @frozen(kw_only=True)
@@ -48,6 +79,9 @@ class PublishedTable:
     key: tuple[str, ...] = ()
     """Columns of the primary key, in any order. Not recorded."""
 
+    identities: tuple[ReplicaIdentity, ...] = ()
+    """Replica identities of the table, which is first, and of its partitions. Not recorded."""
+
     def record(self) -> list[Any]:
         """Return the table as JSON values."""
         return [self.oid, self.entry]
@@ -56,13 +90,17 @@ class PublishedTable:
 def published_tables(
     connection: Any, publication: str, tables: Sequence[TableName]
 ) -> Mapping[TableName, PublishedTable]:
-    """Return the entries of the tables. Tables that do not exist are omitted."""
+    """Return the entries and identities of the tables. Tables that do not exist are omitted."""
     schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
     values = ([schema for schema, _ in tables], [name for _, name in tables], publication)
-    return {
-        (schema, name): PublishedTable(oid=oid, entry=entry or "", key=tuple(key))
-        for schema, name, oid, entry, key in run(connection, _TABLES.format(schemas=schemas), values)
-    }
+    rows = run(connection, _TABLES.format(schemas=schemas), values)
+    found = {}
+    for number, group in groupby(rows, itemgetter(0)):
+        each = [*group]
+        _, oid, entry, _, _, key, _ = each[0]
+        identities = tuple(ReplicaIdentity(name, code, tuple(columns)) for *_, name, code, _, columns in each)
+        found[tables[number - 1]] = PublishedTable(oid=oid, entry=entry or "", key=tuple(key), identities=identities)
+    return found
 
 
 def entries_of(connection: Any, publication: str, tables: Sequence[Captured]) -> tuple[PublishedTable, ...]:
@@ -91,27 +129,6 @@ def require_same_tables(tables: Sequence[Captured], published: Sequence[Publishe
     """
     for table, each in zip(tables, published, strict=False):
         require_same_table(table.name, each.oid, table.oid)
-
-
-def require_captured(
-    connection: Any, settings: Settings, tables: Sequence[Captured], published: Sequence[PublishedTable]
-) -> None:
-    """Check that the log contains all changes of the tables since the job started, with the needed columns.
-
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        settings: The settings of the job.
-        tables: The captured tables.
-        published: Publication entries of the tables when the job started, in the same order.
-
-    Raises:
-        SourceChangedError: Changes, or columns of old rows, may be missing.
-    """
-    paths = [table.path for table in tables]
-    keys = {each.path: key for each in tables if each.has_own_key and (key := each.found.schema().primary_key)}
-    found = published_tables(connection, settings.publication, paths)
-    require_published(settings.publication, list(zip(paths, published, strict=True)), found, keys)
-    require_identities(connection, tables, settings)
 
 
 def require_published(

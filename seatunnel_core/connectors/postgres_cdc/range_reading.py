@@ -17,12 +17,13 @@ from seatunnel_core.connectors.change_data.emitted import both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import START_ANEW, shape_changes, shape_message
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.postgres_cdc.captured_checks import old_columns
 from seatunnel_core.connectors.postgres_cdc.catalog_tables import require_same_table
 from seatunnel_core.connectors.postgres_cdc.cursor import ColumnsChange, Mark
 from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_cdc.tables import Captured, old_columns
+from seatunnel_core.connectors.postgres_cdc.tables import Captured
 from seatunnel_core.connectors.postgres_cdc.visibility import become_visible
 from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Transaction, Truncation
 from seatunnel_core.connectors.postgres_log.log_table import LogTable

@@ -35,6 +35,7 @@ from seatunnel_core.connectors.jdbc.reading import only_shown
 from seatunnel_core.connectors.postgres_cdc import changed_columns
 from seatunnel_core.connectors.postgres_cdc import options as opt
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
+from seatunnel_core.connectors.postgres_cdc.captured_checks import identity_problems, require_captured
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
@@ -43,7 +44,7 @@ from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
-from seatunnel_core.connectors.postgres_cdc.published_tables import entries_of, require_captured, require_same_tables
+from seatunnel_core.connectors.postgres_cdc.published_tables import entries_of, require_same_tables
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.requested_reread import requested
 from seatunnel_core.connectors.postgres_cdc.server import (
@@ -63,7 +64,6 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
     captured_tables,
     chosen_tables,
-    identity_problems,
     in_order,
     require_same_columns,
 )

@@ -3,8 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -22,7 +20,7 @@ from seatunnel_core.connectors.postgres_cdc.catalog_tables import catalog_tables
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
-from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
+from seatunnel_core.connectors.postgres_log.sql_connection import run
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _LOGS_GENERATED = 18_00_00
@@ -35,24 +33,6 @@ SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
  ORDER BY 1, 2
 """
-_IDENTITIES = """
-WITH RECURSIVE tree AS (
-  SELECT wanted.number, false AS is_part, c.oid, c.relreplident
-    FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS wanted (schema_name, table_name, number)
-    JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
-    JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
-  UNION ALL
-  SELECT tree.number, true, c.oid, c.relreplident FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
-    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
-SELECT c.number, c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a.attname::text)
-         FROM pg_catalog.pg_index i
-         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
-          AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = c.oid AND i.indimmediate
-          AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
-  FROM tree c ORDER BY c.number, c.is_part, c.oid
-"""
-"""Query for the replica identities of tables and of their partitions; the server uses all of them."""
 
 
 @frozen(kw_only=True)
@@ -214,52 +194,6 @@ def _found(
                 both = f"({found.reading.where}) AND ({known.row_filter})" if found.reading.where else known.row_filter
                 found = evolve(found, reading=evolve(found.reading, where=both))
             yield table, found
-
-
-def identity_problems(connection: Any, tables: Sequence[Captured], settings: Settings) -> list[str]:
-    """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
-
-    ``settings`` state whether each table needs REPLICA IDENTITY FULL.
-    """
-    problems = []
-    paths = [table.path[0] for table in tables], [table.path[1] for table in tables]
-    for number, found in groupby(run(connection, _IDENTITIES, paths), itemgetter(0)):
-        table = tables[number - 1]
-        (_, _, whole, columns), *partitions = found
-        key = table.found.schema().primary_key
-        needed = tuple(dict.fromkeys((*key, *table.filtered)))
-        filtered = " and the columns of its filter" if table.filtered else ""
-        is_whole = settings.full or (settings.reads_log and not key)
-        wanted = "all columns" if is_whole or whole == "f" else f"its key{filtered} ({', '.join(needed)})"
-        shown = ".".join(map(quoted_name, table.path))
-        for _, name, identity, having in ((number, shown, whole, columns), *partitions):
-            if identity == "f" or (wanted != "all columns" and set(needed) <= set(having)):
-                continue
-            of = table.name if name == shown else f"the partition {name} of {table.name}"
-            problems.append(f"old rows of {of} do not contain {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
-    return problems
-
-
-def require_identities(connection: Any, tables: Sequence[Captured], settings: Settings) -> None:
-    """Check the replica identities again. The log does not show the identity of a partition.
-
-    Raises:
-        SourceChangedError: A replica identity lacks the key of its table.
-    """
-    problems = identity_problems(connection, tables, settings)
-    if problems:
-        raise SourceChangedError(
-            f"a replica identity was changed, or a partition was added, since the job started: {'; '.join(problems)}. "
-            "Then resume the job; start a new job if rows were updated or deleted before that"
-        )
-
-
-def old_columns(table: Captured, settings: Settings) -> tuple[str, ...]:
-    """Return the columns that old rows in the log must contain."""
-    schema = table.found.schema()
-    if settings.full or not schema.primary_key:
-        return tuple(schema.columns.names)
-    return tuple(dict.fromkeys((*schema.primary_key, *table.filtered)))
 
 
 def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured, ...]:

@@ -196,11 +196,14 @@ def repeated_key(
     return key_text(target.key, found[0]) if found else None
 
 
-def require_one_key(named: str, key: Sequence[str], others: Iterable[Sequence[str]]) -> None:
-    """Raise ``SinkError`` if the rows of several tables are merged into one target by different keys."""
+def require_one_key(named: str, key: Sequence[str], others: Iterable[Sequence[str]], who: str = "") -> None:
+    """Raise ``SinkError`` if the rows of several tables are merged into one target by different keys.
+
+    ``who`` is the sink, for the message.
+    """
     for other in others:
         if set(other) != set(key):
-            raise SinkError(different_keys(named, key, other))
+            raise SinkError(f"{who}{': ' if who else ''}{different_keys(named, key, other)}")
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
