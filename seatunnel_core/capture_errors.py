@@ -117,8 +117,9 @@ class SlotAdvancedError(SlotChangedError):
 
     Retried: no, because a slot cannot be moved back.
 
-    What to do: if an older state was restored, resume from the newest checkpoint instead. If another job or program has
-    used the slot, give each of them its own `slot.name`, and start a new job, which reads the tables again.
+    What to do: if an older state was restored, such as a savepoint or a copy of the job in another storage, resume from
+    the newest checkpoint instead. If another job or program has used the slot, give each of them its own `slot.name`,
+    and start a new job, which reads the tables again.
     """
 
     code = "SLOT-ADVANCED"

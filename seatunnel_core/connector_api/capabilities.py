@@ -120,7 +120,9 @@ class SupportsRestoredSchemas(Protocol):
     """Unbounded source of tables whose columns may change while a job is stopped."""
 
     @abstractmethod
-    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+    def restored_schemas(
+        self, cursor: PollCursor, schemas: Sequence[TableSchema], *, job_id: str
+    ) -> Sequence[TableSchema]:
         """Return the schemas of the rows that are read after a cursor.
 
         Called in the driver before ``open``, each time a pipeline starts from a checkpoint with a cursor.
@@ -128,6 +130,7 @@ class SupportsRestoredSchemas(Protocol):
         Args:
             cursor: The restored cursor.
             schemas: The schemas that ``enumerate`` returned when the job started.
+            job_id: ID of the job, as in ``PlanningContext.job_id``.
 
         Raises:
             SourceChangedError: The rows after the cursor have several schemas, or their schema is unknown.

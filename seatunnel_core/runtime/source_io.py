@@ -126,8 +126,8 @@ class SourceIO:
             enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
             if cursor and isinstance(source.source, SupportsRestoredSchemas):
                 whole = self._parts.whole(source_name, cursor)
-                restored_schemas = partial(source.source.restored_schemas, whole, enumeration.schemas)
-                enumeration = evolve(enumeration, schemas=tuple(retried(restored_schemas)))
+                restored = partial(source.source.restored_schemas, whole, enumeration.schemas, job_id=self.job_id)
+                enumeration = evolve(enumeration, schemas=tuple(retried(restored)))
             self.upstream.enumerated(source_name, enumeration.splits)
             return enumeration, attachment
         planning = _planning(source)

@@ -79,9 +79,10 @@ class SmallJob:
         if not condition():
             raise AssertionError(f"not before the job ended: {what}\n{engine.output[-5000:]}")
 
-    def command(self, *more: str) -> subprocess.CompletedProcess[str]:
-        """Run the job in the foreground, to its end."""
-        files = () if more[:1] == ("-s",) else self.job.arguments()
+    def command(self, *more: str, engine_config: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run the job in the foreground, to its end, or a command that needs no job file."""
+        files = [] if more[:1] in (("-s",), ("checkpoints",)) else self.job.arguments()
+        files = [*files[:-1], str(engine_config)] if engine_config is not None else files
         command = [sys.executable, "-m", "seatunnel_core.cli.main", *files, *more]
         return subprocess.run(
             command, env=self.job.surroundings(), capture_output=True, text=True, check=False, timeout=PATIENCE_S

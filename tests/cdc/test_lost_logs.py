@@ -119,3 +119,29 @@ def test_an_older_checkpoint_than_the_slot_is_refused(tmp_path: Path) -> None:
         assert small.equal()
         small.source("INSERT INTO t VALUES (4, 4)")
         small.begin()  # the newest checkpoint is still there
+
+
+def test_a_copy_that_the_slot_has_passed_is_refused(tmp_path: Path) -> None:
+    """The slot belongs to the job that continues, and the copy does not end its sessions."""
+    direct = "is_exactly_once = false"  # otherwise the sink refuses the copy, because its target has later rows
+    with small_job(DATABASES["postgres"](), tmp_path / "job", TABLE, sink_options=direct) as small:
+        engine = small.begin()
+        config = small.folder / "seatunnel.yaml"
+        other = small.folder / "other.yaml"
+        other.write_text(config.read_text("utf-8").replace("/state/", "/copy/"), "utf-8")
+        done = small.command("checkpoints", "copy", "--from", str(config), "--to", str(other))
+        assert done.returncode == 0, done.stdout + done.stderr
+        small.source("INSERT INTO t VALUES (3, 3)")
+        ((behind,),) = small.source("SELECT pg_current_wal_lsn() - '0/0'")
+        small.wait_until_equal(engine)
+
+        def confirmed() -> bool:
+            return bool(small.source(f"SELECT confirmed_flush_lsn - '0/0' {SLOT}")[0][0] >= behind)
+
+        small.wait(engine, confirmed, "the confirmation of a position behind the copy")
+        done = small.command("-r", small.id, engine_config=other)
+        said = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode not in (0, 130), said
+        assert "a copy of the job in another storage, is older than the oldest retained checkpoint" in said, said
+        small.source("INSERT INTO t VALUES (4, 4)")
+        small.wait_until_equal(engine)

@@ -155,7 +155,9 @@ class MySQLCdcSource(Source):
         schemas = self._emission.schemas(self._look()) if inspected else self.planned_schemas()
         return Enumeration(schemas=schemas, splits=tuple(split_of(*each) for each in enumerate(inspected)))
 
-    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+    def restored_schemas(
+        self, cursor: PollCursor, schemas: Sequence[TableSchema], *, job_id: str = ""
+    ) -> Sequence[TableSchema]:
         """Return the schemas of the rows after the cursor. A restart in the same process keeps the columns."""
         self._follow()
         progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules

@@ -20,7 +20,7 @@ from seatunnel_core.connectors.postgres_log.publications import (
     create_publication,
     publication,
 )
-from seatunnel_core.connectors.postgres_log.slots import SlotState, advance_slot, slot_state
+from seatunnel_core.connectors.postgres_log.slots import SlotState, advance_slot, required_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
 
 _log = logging.getLogger(__name__)
@@ -243,6 +243,22 @@ def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
         if not error.retryable:
             raise
         _log.warning("the slot %s was not advanced: %s", slot, error)
+
+
+def require_retained(connection: Any, settings: Settings, log: str) -> None:
+    """Check that the slot returns all transactions from a position. The slot may be in use.
+
+    Args:
+        connection: A psycopg connection in autocommit mode.
+        settings: The settings of the job.
+        log: The position; empty if the job has not read the log.
+
+    Raises:
+        SlotChangedError: The slot was dropped or lost, or was confirmed beyond the position.
+    """
+    if log and settings.reads_log:
+        slot = required_slot(connection, settings.slot)
+        slot.require_range(Lsn.parse(log), reader_pid=slot.active_pid)
 
 
 def timeline(connection: Any) -> int:

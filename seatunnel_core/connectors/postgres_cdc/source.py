@@ -54,6 +54,7 @@ from seatunnel_core.connectors.postgres_cdc.server import (
     limit_note,
     log_end,
     problems_of,
+    require_retained,
     require_same_server,
     slot_note,
 )
@@ -70,7 +71,7 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
 from seatunnel_core.connectors.postgres_cdc.visibility import ServerVisibility
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import publication
-from seatunnel_core.connectors.postgres_log.slots import required_slot, slot_state
+from seatunnel_core.connectors.postgres_log.slots import slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect
 
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_preparation": None}
@@ -158,7 +159,9 @@ class PostgresCdcSource(Source):
             return Enumeration(schemas=(), splits=tuple(split_of(*each) for each in enumerate(inspected)))
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
-    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+    def restored_schemas(
+        self, cursor: PollCursor, schemas: Sequence[TableSchema], *, job_id: str = ""
+    ) -> Sequence[TableSchema]:
         """Return the schemas of the rows after the cursor."""
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
@@ -168,11 +171,12 @@ class PostgresCdcSource(Source):
         changed_columns.require_protected(state, tables, self._emission.rules)
         with self._connected() as connection:
             require_same_server(connection, self._settings.address, state.server, state.timeline)
+            require_retained(connection, self._settings, state.log)
             if self._emission.messages is not None:
                 return schemas
             present, rules = tables, self._emission.rules
             if is_new:
-                search = partial(logged_tables, connection, self._settings, rules.selects)
+                search = partial(logged_tables, connection, self._settings, job_id, self._preparation, rules.selects)
                 tables = changed_columns.resumed_tables(state, present, schemas, rules, search)
         if is_new:
             require_same_keys(self._emission.schemas([table.found for table in (*present, *tables)]), schemas)
@@ -274,9 +278,7 @@ class PostgresCdcSource(Source):
         state = Capture.from_record(cursor)
         with self._connected() as connection:
             require_same_server(connection, self._settings.address, state.server, state.timeline)
-            if state.log:
-                slot = required_slot(connection, self._settings.slot)
-                slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
+            require_retained(connection, self._settings, state.log)
 
     def replication_slot(self) -> ReplicationSlot | None:
         """Return the slot and the publication as described by the server; ``None`` if the log is not read."""

@@ -103,8 +103,9 @@ class SlotState:
         if self.confirmed > start:
             raise SlotAdvancedError(
                 f"the replication slot {self.name} was confirmed up to {self.confirmed}, but reading must continue at "
-                f"{start}: the server no longer sends the transactions in between. Another job has used the slot, or "
-                "the state is older than the oldest retained checkpoint; read the tables again"
+                f"{start}: the server no longer sends the transactions in between. The state, such as a savepoint or "
+                "a copy of the job in another storage, is older than the oldest retained checkpoint, or another job "
+                "has used the slot. Resume from the newest checkpoint, or start a new job, which reads the tables again"
             )
         if self.active_pid is not None and self.active_pid != reader_pid:
             raise SlotInUseError(

@@ -30,7 +30,7 @@ def test_a_table_that_was_added_to_the_options_is_reported(monkeypatch: pytest.M
     module = "seatunnel_core.connectors.postgres_cdc.source"
     monkeypatch.setattr(f"{module}.require_same_server", lambda *_: 1)
     monkeypatch.setattr(f"{module}.captured_tables", lambda *_: (one, two))
-    for name in ("chosen_tables", "publication", "logged_tables", "advance_idle_slot", "log_end"):
+    for name in ("chosen_tables", "publication", "logged_tables", "advance_idle_slot", "log_end", "require_retained"):
         monkeypatch.setattr(f"{module}.{name}", lambda *_, **__: None)
     made = PostgresCdcSource(options_of(PostgresCdcSource, {**ACCESS, "table-names": ["a", "b"]}))
     changed: Any = {

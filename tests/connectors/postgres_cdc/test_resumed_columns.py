@@ -13,6 +13,9 @@ from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.change_data.options import TABLE_CONFIG
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange
 from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
+from seatunnel_core.connectors.postgres_log.errors import SlotInUseError
+from seatunnel_core.connectors.postgres_log.server_sessions import session
+from seatunnel_core.connectors.postgres_log.slot_lock import lock_holder
 from tests.cdc.captured import CapturedPostgres
 from tests.connectors.postgres_cdc.test_changed_columns import (
     ADD,
@@ -156,6 +159,21 @@ def test_a_selected_column_that_is_dropped_stops_the_job(captured: CapturedPostg
     more = listed("id") if "debezium" not in more else more  # a listed column has to exist
     with closing(resumed(captured, schemas, cursor, 2, 1, more=more)) as after:
         assert values(after, cursor)[0] == [{"id": 3}]
+
+
+def test_a_search_of_the_log_holds_the_lock_of_the_slot(captured: CapturedPostgres) -> None:
+    """It took the slot from another job, which uses it in ranges."""
+    first = source(captured, *TABLES)
+    cursor, schemas = begun(captured, first), first.planned_schemas()
+    captured.run(DATABASE, "INSERT INTO a (id, name) VALUES (2, 'x')", ADD, OF_A, DEFINED)
+    with closing(source(captured, *TABLES)) as second:
+        with closing(first), pytest.raises(SlotInUseError, match=f"the replication slot {DATABASE} is used by process"):
+            second.restored_schemas(cursor, schemas, job_id="second")
+        second.restored_schemas(cursor, schemas, job_id="second")
+        with closing(captured.connect(DATABASE)) as connection:
+            holder = lock_holder(connection, DATABASE)
+            assert holder is not None
+            assert session(connection, holder).application == "seatunnel second"
 
 
 def test_masks_of_a_former_column(captured: CapturedPostgres) -> None:
