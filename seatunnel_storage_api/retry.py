@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """Number of attempts, and the delays between them, which double each time. Up to half of a delay is random."""
+    """Number of attempts, and the waits between them, which double each time. Up to half of each wait is random."""
 
     attempts: int = 4
     first_wait_ms: int = 50

@@ -161,7 +161,7 @@ def completed(rereads: Rereads, end: str, is_reached: Callable[[str], bool]) -> 
 
 
 def restarted(rereads: Rereads, tables: Collection[str]) -> Rereads:
-    """Return the tables, with those whose columns changed reset to be read from their beginning."""
+    """Return the tables. Those in ``tables``, whose columns have changed, are read from their beginning."""
     return tuple(each.restarted() if each.table in tables else each for each in rereads)
 
 

@@ -38,7 +38,10 @@ BOUND = str(Path(__file__).with_name("bound.py"))
 
 @define(eq=False, repr=False)
 class Child:
-    """Supervised Spark process. Call ``supervise`` often from one thread; it is killed when that thread ends."""
+    """Supervised Spark process.
+
+    Call ``supervise`` often, from one thread. The process is killed when that thread ends.
+    """
 
     _name: str
     _arguments: Callable[[], Sequence[str]]
