@@ -103,18 +103,18 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield each entry with the number of its first line. Comments are skipped; a final backslash continues a line."""
-    collected, began, goes_on = "", 0, False
+    collected, began, is_continued = "", 0, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         part = line.lstrip(" \t\f")
-        if not goes_on and (not part or part[0] in "#!"):
+        if not is_continued and (not part or part[0] in "#!"):
             continue
-        if not goes_on:
+        if not is_continued:
             collected, began = "", number
-        goes_on = (len(part) - len(part.rstrip("\\"))) % 2 == 1
-        collected += part[:-1] if goes_on else part
-        if not goes_on:
+        is_continued = (len(part) - len(part.rstrip("\\"))) % 2 == 1
+        collected += part[:-1] if is_continued else part
+        if not is_continued:
             yield began, collected
-    if goes_on:
+    if is_continued:
         yield began, collected
 
 

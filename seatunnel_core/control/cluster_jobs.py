@@ -352,7 +352,7 @@ class Following:
         self.view = JobView(job_id=job_id, state="")
         """State of the job in the last response of the cluster."""
 
-    def look(self) -> JobView:
+    def refresh(self) -> JobView:
         """Return the current state of the job or, while the cluster does not respond, its last known state.
 
         Raises:

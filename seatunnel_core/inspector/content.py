@@ -91,7 +91,9 @@ def content_of(
     states = codec.decode(state.states)
     if job.is_published(info):
         states = states.without_staged()
-    folders = {name: seat.targets[-1] for name, seat in job.seats(Kind.SINK, pipeline.number).items() if seat.targets}
+    folders = {
+        name: seat.targets[-1] for name, seat in job.assignments(Kind.SINK, pipeline.number).items() if seat.targets
+    }
     vertices = [
         *(_source(storage, job.job_id, name, source) for name, source in sorted(states.sources.items())),
         *(_task(name, task, info, folders) for name, task in sorted(states.tasks.items())),

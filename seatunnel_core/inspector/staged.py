@@ -56,7 +56,7 @@ def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
         folder
         for job in jobs
         for number in job.pipelines
-        for seat in job.seats(Kind.SINK, number).values()
+        for seat in job.assignments(Kind.SINK, number).values()
         for folder in seat.targets
     }
     return tuple(sorted(folders))

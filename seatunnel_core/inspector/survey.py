@@ -177,7 +177,7 @@ class JobSurvey:
             raise UsageError(f"job {self.job_id} has no pipeline {number}; it has {known}")
         return self.pipelines[number]
 
-    def seats(self, kind: Kind, pipeline: int) -> dict[str, Seat]:
+    def assignments(self, kind: Kind, pipeline: int) -> dict[str, Seat]:
         """Return the vertices of a kind that the manifest assigns to a pipeline, keyed by name."""
         seats = self.manifest.seats if self.manifest is not None else {}
         return {name: seat for name, seat in seats.items() if seat.kind is kind and seat.pipeline == pipeline}

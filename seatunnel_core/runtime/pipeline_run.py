@@ -331,7 +331,7 @@ class PipelineRun:
             self._restart_or_fail(run, failure)
             return
 
-        def look() -> None:
+        def check_owner() -> None:
             heeded = partial(self._restart_or_fail, run, failure)
             try:
                 self._work.require_own(epoch)
@@ -343,7 +343,7 @@ class PipelineRun:
                 self._log.debug("the owner of the pipeline could not be determined: %s", error)
             self._shared.inbox.put(heeded)
 
-        self._shared.storage_pool.submit(look)
+        self._shared.storage_pool.submit(check_owner)
 
     def _restart_or_fail(self, run: EpochRun, failure: Failure) -> None:
         if self.outcome is not None:

@@ -56,7 +56,7 @@ def known_loggers() -> list[str]:
     return [ROOT, *sorted(found)]
 
 
-def look(name: str) -> Level:
+def level_of(name: str) -> Level:
     """Return the level of a logger."""
     logger = _logger(name)
     before = _before.get(name)

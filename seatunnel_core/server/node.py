@@ -113,7 +113,7 @@ def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
 
 def _join(config: NodeConfig, store: NewestSeenStore | None, joining: Joining) -> None:
     """Introduce this node to all live members that are known from the configuration, ZooKeeper and the state."""
-    met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
+    met = joining.ask_all([*config.members, *(() if store is None else named_in(store.observe()))])
     if store is not None:
         joining.version = lambda: store.newest
         for each in met:

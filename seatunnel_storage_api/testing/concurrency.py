@@ -84,7 +84,7 @@ class Concurrency(StorageFixtures):
                 done.set()
             return 79
 
-        def look(seen: int) -> int:
+        def load(seen: int) -> int:
             latest = reading.get_latest_checkpoint(JOB, 1)
             assert latest is not None
             assert latest.checkpoint_id >= seen
@@ -96,11 +96,11 @@ class Concurrency(StorageFixtures):
             seen = 0
             try:
                 while not (seen or done.is_set()):
-                    seen = look(seen)
+                    seen = load(seen)
             finally:
                 progress.set()  # so that no thread waits for a failed reader
             while not done.is_set():
-                seen = look(seen)
+                seen = load(seen)
             return seen
 
         written, *read_up_to = at_once(write, *(partial(read, each) for each in progressed))

@@ -121,7 +121,7 @@ def test_a_job_that_is_cancelled_without_a_checkpoint_stores_nothing_more(tmp_pa
     assert handle.cancel() == handle.cancel(checkpoint=False) == report, "there is nothing left to stop"
     with pytest.raises(st.UsageError, match="is not running"):
         handle.savepoint()
-    goes_on(tmp_path, engine)
+    assert_resumes(tmp_path, engine)
 
 
 def test_an_interrupt_of_a_wait_for_the_result_stops_the_job_after_a_last_checkpoint(
@@ -137,10 +137,10 @@ def test_an_interrupt_of_a_wait_for_the_result_stops_the_job_after_a_last_checkp
         assert report is not None
         assert report.outcome is st.JobOutcome.STOPPED
         assert len(handle.checkpoints()) == len(stored) + 1
-    goes_on(tmp_path, engine)
+    assert_resumes(tmp_path, engine)
 
 
-def goes_on(folder: Path, engine: Path) -> None:
+def assert_resumes(folder: Path, engine: Path) -> None:
     """The job gives each row once when it is restored."""
     assert published(folder) == []
     (folder / "gate").touch()

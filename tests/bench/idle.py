@@ -81,7 +81,7 @@ def _seen(conf: Path, folder: Path, pipelines: int) -> Seen:
         began, (number, _) = time.monotonic(), _last_checkpoint(folder)
         time.sleep(WATCHED_S)
         ended, (last_number, state_bytes) = time.monotonic(), _last_checkpoint(folder)
-        tree.look()
+        tree.sample()
         assert engine.poll() is None, "the pipelines ended, so it was easy for them to have nothing to do"
         cpu_s = (tree.cpu_s_at(ended) - tree.cpu_s_at(began)) * WATCHED_S / (ended - began)
         return Seen(cpu_s=cpu_s, checkpoints=last_number - number, state_bytes=state_bytes)

@@ -64,9 +64,9 @@ class Watch:
 
     def __attrs_post_init__(self) -> None:
         self._strangers = _pids() - {self.root}
-        self.look()
+        self.sample()
 
-    def look(self) -> list[_Seen]:
+    def sample(self) -> list[_Seen]:
         """Note what each process of the tree has spent; a process that has ended keeps what was last seen of it."""
         with self._looking:
             tree = self._tree()
@@ -141,7 +141,7 @@ def watched(root: subprocess.Popen[bytes]) -> Iterator[Watch]:
     def go_on_looking() -> None:
         number = 0
         while not over.wait(LOOK_EVERY_S):
-            tree, number = watch.look(), number + 1
+            tree, number = watch.sample(), number + 1
             if number % _MEMORY_EVERY == 1:
                 watch.look_at_memory(tree)
 
@@ -152,7 +152,7 @@ def watched(root: subprocess.Popen[bytes]) -> Iterator[Watch]:
     finally:
         over.set()
         thread.join()
-        watch.look()
+        watch.sample()
         root.wait()
         watch.wait_for_orphans()
         _adopt_orphans(False)

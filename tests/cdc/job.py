@@ -90,13 +90,13 @@ class CopyJob:
         arguments = self.printed() or self.arguments()
         environment = self.surroundings()
         if step is not None:
-            environment["CDC_KILL"] = json.dumps(step.order(self.told(len(self.engines))))
+            environment["CDC_KILL"] = json.dumps(step.order(self.kill_file(len(self.engines))))
         log = self.folder / f"output-{len(self.engines)}.log"
         engine = Engine(arguments, log=log, environment=environment)
         self.engines.append(engine)
         return engine
 
-    def told(self, number: int) -> Path:
+    def kill_file(self, number: int) -> Path:
         """Return the file that a process writes to before it kills."""
         return self.folder / f"killed-{number}"
 

@@ -131,7 +131,7 @@ class KilledRun:
     def _play(self, step: Step) -> None:
         """One process, and the kill in it."""
         engine = self._job.start(step)
-        told = self._job.told(len(self._job.engines) - 1)
+        told = self._job.kill_file(len(self._job.engines) - 1)
         deadline = time.monotonic() + self.reached_within_s
         while not told.exists() and engine.exit_code is None and time.monotonic() < deadline:
             self._require_storm()

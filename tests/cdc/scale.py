@@ -73,7 +73,7 @@ class Measured:
         self._usage = Usage(self._engine.pid)
         try:
             yield
-            self._usage.look()
+            self._usage.sample()
             self.figures["driver MiB"] = self._usage.peak_mib("driver")
             self.figures["worker MiB"] = self._usage.peak_mib("worker")
             assert self.job.stop(PATIENCE_S) == 130, self._engine.output[-4000:]
@@ -87,7 +87,7 @@ class Measured:
         Raises:
             AssertionError: The job ended before, or it takes too long.
         """
-        self._usage.look()
+        self._usage.sample()
         began, cpu_s = time.monotonic(), self._usage.cpu_s
         while True:
             self._weigh()
@@ -97,7 +97,7 @@ class Measured:
             assert self._engine.exit_code is None, self._engine.output[-4000:]
             assert time.monotonic() - began < PATIENCE_S, f"{name}: not in {PATIENCE_S:.0f} s"
             time.sleep(0.5)
-        self._usage.look()
+        self._usage.sample()
         self.figures[f"{name} s"] = time.monotonic() - began
         self.figures[f"{name} cpu s"] = self._usage.cpu_s - cpu_s
 

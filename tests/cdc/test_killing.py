@@ -11,7 +11,7 @@ import pytest
 
 from tests.cdc.job import KILLING
 from tests.cdc.steps import Step
-from tests.torture.process import look
+from tests.torture.process import process_of
 
 PROGRAM = """
 import os, sys, time
@@ -79,9 +79,9 @@ def test_who_is_killed(tmp_path: Path, victim: str, code: int, child_lives: bool
     assert ("the child has ended" in done.stdout) == (code == 0)
     pid = int((tmp_path / "told").read_text())
     deadline = time.monotonic() + 10
-    while not child_lives and (seen := look(pid)) is not None and seen.state != "Z" and time.monotonic() < deadline:
+    while not child_lives and (seen := process_of(pid)) and seen.state != "Z" and time.monotonic() < deadline:
         time.sleep(0.05)
-    seen = look(pid)
+    seen = process_of(pid)
     assert (seen is not None and seen.state != "Z") == child_lives
     if child_lives:
         os.kill(pid, 9)

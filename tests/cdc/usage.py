@@ -35,11 +35,11 @@ class Usage:
         self._thread.start()
 
     def close(self) -> None:
-        self.look()
+        self.sample()
         self._over.set()
         self._thread.join()
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Take the figures of now."""
         for process in processes(self.session):
             cpu_s = cpu_seconds(process.pid)
@@ -60,7 +60,7 @@ class Usage:
 
     def _sample(self) -> None:
         while not self._over.wait(_PAUSE_S):
-            self.look()
+            self.sample()
 
 
 def cpu_seconds(pid: int) -> float:

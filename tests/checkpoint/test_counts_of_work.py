@@ -38,12 +38,12 @@ def calls(work: Callable[[], None]) -> int:
     """How many functions of Python it calls."""
     count = 0
 
-    def look(_frame: object, event: str, _argument: object) -> None:
+    def count_call(_frame: object, event: str, _argument: object) -> None:
         nonlocal count
         count += event == "call"
 
     before = sys.getprofile()
-    sys.setprofile(look)
+    sys.setprofile(count_call)
     try:
         work()
     finally:

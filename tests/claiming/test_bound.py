@@ -38,13 +38,13 @@ def other(options: str, old: str, new: str) -> str:
 
 
 @define
-class Told(Played):
+class Case(Played):
     """One table into sinks that are told something else at each start."""
 
     def sinks(self, *blocks: str) -> str:
         newline = "\n"
         source = "FakeSource { plugin_output = a, row.num = 9, schema { fields { a = int } } }\n"
-        return f"env {{ job.name = told }}\nsource {{ {source} }}\nsink {{ {newline.join(blocks)} }}"
+        return f"env {{ job.name = case }}\nsource {{ {source} }}\nsink {{ {newline.join(blocks)} }}"
 
     def began(self, *blocks: str) -> None:
         claim_new(self.storage, JOB, self.planner(self.sinks(*blocks)))
@@ -103,8 +103,8 @@ class Told(Played):
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Told:
-    return Told(tmp_path)
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
 
 
 def file(path: str, name: str = "out", more: str = "") -> str:
@@ -112,29 +112,29 @@ def file(path: str, name: str = "out", more: str = "") -> str:
     return f'LocalFile {{ plugin_input = a, {named}path = "{path}", file_format_type = json, {more} }}'
 
 
-def test_a_changed_path_is_refused_while_something_may_wait_for_its_commit(told: Told) -> None:
+def test_a_changed_path_is_refused_while_something_may_wait_for_its_commit(case: Case) -> None:
     """The new sink looked into its own staging folder, found nothing there, and took that for published: rows were
     lost, and the job ended with exit code 0."""
-    told.began(file("/data/x"))
-    told.stored(1, ["out"], units=[1, 2])
-    said = told.refused(Restore(), file("/data/y"))
+    case.began(file("/data/x"))
+    case.stored(1, ["out"], units=[1, 2])
+    said = case.refused(Restore(), file("/data/y"))
     assert "the sink 'out' has 2 units staged that may still be unpublished" in said
     assert "its path was '/data/x' and is '/data/y'" in said
     assert "stop the job with a savepoint" in said
-    told.again(Restore(), file("/data/x"))
-    told.stored(2, ["out"], epoch=2 * FIRST)
-    told.again(Restore(), file("/data/y"))
+    case.again(Restore(), file("/data/x"))
+    case.stored(2, ["out"], epoch=2 * FIRST)
+    case.again(Restore(), file("/data/y"))
 
 
-def test_sinks_without_names_that_change_places_are_refused(told: Told) -> None:
+def test_sinks_without_names_that_change_places_are_refused(case: Case) -> None:
     """Their names are made of their places, so each got the other one's committables."""
-    told.began(file("/data/x", ""), file("/data/y", ""))
-    told.stored(1, ["LocalFile-sink-a", "LocalFile-sink-a-2"], units=[1])
-    said = told.refused(Restore(), file("/data/y", ""), file("/data/x", ""))
+    case.began(file("/data/x", ""), file("/data/y", ""))
+    case.stored(1, ["LocalFile-sink-a", "LocalFile-sink-a-2"], units=[1])
+    said = case.refused(Restore(), file("/data/y", ""), file("/data/x", ""))
     assert said.count("its path was") == 2
-    said = told.refused(Restore(), file("/data/z", ""), file("/data/x", ""), file("/data/y", ""))
+    said = case.refused(Restore(), file("/data/z", ""), file("/data/x", ""), file("/data/y", ""))
     assert "'LocalFile-sink-a'" in said
-    told.again(Restore(), file("/data/x", ""), file("/data/y", ""))
+    case.again(Restore(), file("/data/x", ""), file("/data/y", ""))
 
 
 @pytest.mark.parametrize(
@@ -163,54 +163,54 @@ def test_sinks_without_names_that_change_places_are_refused(told: Told) -> None:
     ],
 )
 def test_what_a_committable_means_does_not_change(
-    told: Told, plugin: str, options: str, changed: str, said: str
+    case: Case, plugin: str, options: str, changed: str, said: str
 ) -> None:
     """With ``is_exactly_once`` switched off, the staged rows of the base were dropped without a word."""
-    db = str(told.folder / "x.db")
+    db = str(case.folder / "x.db")
 
     def block(text: str) -> str:
         return f"{plugin} {{ plugin_input = a, name = out, {text.replace('{db}', db)} }}"
 
-    told.began(block(options))
-    told.stored(1, ["out"], units=[1])
-    refusal = told.refused(Restore(), block(changed))
+    case.began(block(options))
+    case.stored(1, ["out"], units=[1])
+    refusal = case.refused(Restore(), block(changed))
     assert said in refusal
     assert "hush" not in refusal
-    told.again(Restore(), block(f"{options}, parallelism = 3"))
+    case.again(Restore(), block(f"{options}, parallelism = 3"))
 
 
-def test_a_sink_of_another_kind_under_the_same_name_is_refused(told: Told) -> None:
-    told.began(file("/data/x"))
-    told.stored(1, ["out"], units=[1])
-    said = told.refused(Restore(), "Console { plugin_input = a, name = out }")
+def test_a_sink_of_another_kind_under_the_same_name_is_refused(case: Case) -> None:
+    case.began(file("/data/x"))
+    case.stored(1, ["out"], units=[1])
+    said = case.refused(Restore(), "Console { plugin_input = a, name = out }")
     assert "its plugin was 'LocalFile' and is 'Console'" in said
 
 
-def test_a_unit_held_back_for_order_is_a_committable_too(told: Told) -> None:
-    told.began(file("/data/x"))
-    told.stored(1, ["out"], held=[4])
-    assert "has 1 unit staged" in told.refused(Restore(), file("/data/y"))
+def test_a_unit_held_back_for_order_is_a_committable_too(case: Case) -> None:
+    case.began(file("/data/x"))
+    case.stored(1, ["out"], held=[4])
+    assert "has 1 unit staged" in case.refused(Restore(), file("/data/y"))
 
 
-def test_after_a_savepoint_everything_may_change(told: Told) -> None:
+def test_after_a_savepoint_everything_may_change(case: Case) -> None:
     """Its cut is that of the checkpoint before it, which names what was staged: all of it is published since, and a
     unit that was held back is read again."""
-    told.began(file("/data/x"))
-    told.stored(1, ["out"], units=[1], held=[4])
-    told.stored(2, ["out"], kind=CheckpointType.SAVEPOINT)
-    assert told.again(Restore(), file("/data/y")).restores[1].drops_staged
-    assert not told.again(Restore(), file("/data/x")).restores[1].drops_staged
+    case.began(file("/data/x"))
+    case.stored(1, ["out"], units=[1], held=[4])
+    case.stored(2, ["out"], kind=CheckpointType.SAVEPOINT)
+    assert case.again(Restore(), file("/data/y")).restores[1].drops_staged
+    assert not case.again(Restore(), file("/data/x")).restores[1].drops_staged
 
 
-def test_what_an_older_version_wrote_down_is_compared_too(told: Told) -> None:
+def test_what_an_older_version_wrote_down_is_compared_too(case: Case) -> None:
     """Its manifest has the folders in which sinks staged, and no bindings."""
-    told.began(file("/data/x"))
-    told.stored(1, ["out"], units=[1])
-    seats = {name: evolved(seat) for name, seat in told.manifest().seats.items()}
-    told.write(seats=seats)
-    assert "its target was '/data/x' and is '/data/y'" in told.refused(Restore(), file("/data/y"))
-    told.again(Restore(), file("/data/x"))
-    assert told.manifest().seats["out"].bindings[-1].since > FIRST
+    case.began(file("/data/x"))
+    case.stored(1, ["out"], units=[1])
+    seats = {name: evolved(seat) for name, seat in case.manifest().seats.items()}
+    case.write(seats=seats)
+    assert "its target was '/data/x' and is '/data/y'" in case.refused(Restore(), file("/data/y"))
+    case.again(Restore(), file("/data/x"))
+    assert case.manifest().seats["out"].bindings[-1].since > FIRST
 
 
 def evolved(seat: Any) -> Any:
@@ -219,35 +219,35 @@ def evolved(seat: Any) -> Any:
     return evolve(seat, bindings=())
 
 
-def test_published_rows_are_not_looked_for_by_names_of_today(told: Told) -> None:
+def test_published_rows_are_not_looked_for_by_names_of_today(case: Case) -> None:
     """A retraction found nothing under the new names, and rows came twice."""
     before = file("/data/x", more='custom_filename = true, file_name_expression = "part-${transactionId}"')
-    told.began(before)
+    case.began(before)
     for number in (1, 2):
-        told.stored(number, ["out"])
+        case.stored(number, ["out"])
     back = at("1", retract=True)
-    said = told.refused(back, file("/data/x"))
+    said = case.refused(back, file("/data/x"))
     assert "the sink 'out' cannot find its published output" in said
     assert "file_name_expression was 'part-${transactionId}' and is not set" in said
-    assert "path was '/data/x'" in told.refused(back, other(before, "/data/x", "/data/y"))
-    assert told.again(back, before).restores[1].rewind.value == "retracted"
-    told.again(at("1", accept_duplicates=True), file("/data/y"))
+    assert "path was '/data/x'" in case.refused(back, other(before, "/data/x", "/data/y"))
+    assert case.again(back, before).restores[1].rewind.value == "retracted"
+    case.again(at("1", accept_duplicates=True), file("/data/y"))
 
 
-def test_a_change_that_was_made_and_undone_leaves_files_that_are_not_found(told: Told) -> None:
-    told.began(file("/data/x"))
-    told.stored(1, ["out"])
-    told.again(Restore(), file("/data/y"))
-    told.stored(2, ["out"], epoch=2 * FIRST, base=CheckpointRef(FIRST, 1))
-    assert "was '/data/y' and is '/data/x'" in told.refused(at("1", retract=True), file("/data/x"))
+def test_a_change_that_was_made_and_undone_leaves_files_that_are_not_found(case: Case) -> None:
+    case.began(file("/data/x"))
+    case.stored(1, ["out"])
+    case.again(Restore(), file("/data/y"))
+    case.stored(2, ["out"], epoch=2 * FIRST, base=CheckpointRef(FIRST, 1))
+    assert "was '/data/y' and is '/data/x'" in case.refused(at("1", retract=True), file("/data/x"))
 
 
-def test_a_sink_that_is_gone_takes_nothing_back(told: Told) -> None:
-    told.began(file("/data/x"), file("/data/y", "second"))
+def test_a_sink_that_is_gone_takes_nothing_back(case: Case) -> None:
+    case.began(file("/data/x"), file("/data/y", "second"))
     for number in (1, 2):
-        told.stored(number, ["out", "second"])
+        case.stored(number, ["out", "second"])
     how = at("1", retract=True, allow_non_restored_state=True)
-    assert "the sink 'second' was removed from the job and cannot roll back" in told.refused(how, file("/data/x"))
+    assert "the sink 'second' was removed from the job and cannot roll back" in case.refused(how, file("/data/x"))
 
 
 def test_a_pipeline_is_not_given_up_because_its_staging_folder_cannot_be_found(tmp_path: Path) -> None:
@@ -288,13 +288,13 @@ def test_bindings_are_known_by_epoch() -> None:
 
 def test_a_start_learns_which_options_of_its_sinks_differ(tmp_path: Path) -> None:
     """What the engine before stores until it is fenced off is compared with that, too."""
-    told = Told(tmp_path)
-    told.began(file("/data/x"))
-    told.stored(1, ["out"])
-    assert told.again(Restore(), file("/data/x")).restores[1].changed_bindings == {}
-    changed = told.again(Restore(), file("/data/y")).restores[1].changed_bindings
+    case = Case(tmp_path)
+    case.began(file("/data/x"))
+    case.stored(1, ["out"])
+    assert case.again(Restore(), file("/data/x")).restores[1].changed_bindings == {}
+    changed = case.again(Restore(), file("/data/y")).restores[1].changed_bindings
     assert changed["out"][1:] == ((FIRST, "path was '/data/x' and is '/data/y'"),)
-    back = told.again(Restore(), file("/data/x")).restores[1].changed_bindings
+    back = case.again(Restore(), file("/data/x")).restores[1].changed_bindings
     assert [words for _, words in back["out"][1:]] == ["", "path was '/data/y' and is '/data/x'"]
 
 

@@ -42,26 +42,26 @@ def as_reader(made: Database, *rights: str) -> dict[str, Any]:
     return {**options, "user": "reader", "password": PASSWORD, "generate_sink_sql": True, "table": "t"}
 
 
-def look(options: dict[str, Any]) -> list[str]:
+def dry_run(options: dict[str, Any]) -> list[str]:
     return list(JdbcSink(options_of(JdbcSink, options)).dry_run((COMES,)))
 
 
 def test_a_right_that_is_missing_is_told_before_a_row_moves(made: Database) -> None:
     options = as_reader(made)
     with pytest.raises(SinkError, match="denied") as refused:
-        look(options)
+        dry_run(options)
     assert PASSWORD not in str(refused.value)
     assert made.run("SELECT count(*) FROM t") == [(0,)]
 
 
 def test_one_that_is_there_is_told_too(made: Database) -> None:
     options = as_reader(made, "INSERT")
-    assert look(options)[2:] == ["reader may INSERT there"]
+    assert dry_run(options)[2:] == ["reader may INSERT there"]
     keyed = {**options, "primary_keys": ["id"]}
     with pytest.raises(SinkError, match="denied"):
-        look(keyed)
+        dry_run(keyed)
     made.run("GRANT UPDATE ON t TO " + ("reader" if made.kind == "postgresql" else "reader@'%'"))
-    assert look(keyed)[2:] == ["reader may INSERT and UPDATE there"]
+    assert dry_run(keyed)[2:] == ["reader may INSERT and UPDATE there"]
     assert made.run("SELECT count(*) FROM t") == [(0,)]
 
 
@@ -71,16 +71,16 @@ def test_rows_that_go_need_their_right(made: Database) -> None:
     by_name, emptied = {**options, "primary_keys": ["name"]}, {**options, "data_save_mode": "DROP_DATA"}
     for each in (by_name, emptied):
         with pytest.raises(SinkError, match="denied"):
-            look(each)
+            dry_run(each)
     made.run("GRANT DELETE ON t TO " + ("reader" if made.kind == "postgresql" else "reader@'%'"))
     for each in (by_name, emptied):
-        assert look(each)[2:] == ["reader may INSERT and DELETE there"]
+        assert dry_run(each)[2:] == ["reader may INSERT and DELETE there"]
 
 
 def test_a_table_that_grows_is_asked_for_the_columns_that_it_has(made: Database) -> None:
     options = {**as_reader(made, "INSERT"), "schema_contract": "evolve"}
     made.run("ALTER TABLE t DROP COLUMN name")
-    found = look(options)[1:]
+    found = dry_run(options)[1:]
     assert "when the job starts, it gets the column 'name'" in found[0]
     assert found[1:] == ["reader may INSERT there", "whether reader may ALTER the table was not checked"]
 
@@ -89,6 +89,6 @@ def test_whether_tables_may_be_made_is_told_or_said_not_to_be_known(made: Databa
     options = {**as_reader(made, "INSERT"), "is_exactly_once": True}
     if made.kind == "postgresql":
         with pytest.raises(SinkError, match="reader may not create tables in postgres"):
-            look(options)
+            dry_run(options)
     else:
-        assert look(options)[-1].startswith("whether reader may create tables in ")
+        assert dry_run(options)[-1].startswith("whether reader may create tables in ")

@@ -150,12 +150,12 @@ def test_a_job_is_followed_to_its_end_through_answers_that_do_not_come() -> None
     answers: list[Any] = [(200, running), (503, {}), (200, running), (200, job("FAILED", errorMsg="boom"))]
     with rest_node(lambda _: answers.pop(0)) as node:
         following = Following(ClusterJobs(RestClient(RestAddress.of(node.address)), patience_s=5.0), "orders-1")
-        assert following.look().figures()["rows_committed"] == 4
+        assert following.refresh().figures()["rows_committed"] == 4
         assert following.news() == "RUNNING: 10 rows read, 8 rows written, 4 rows committed"
-        assert following.look().state == "RUNNING", "as it was heard last"
+        assert following.refresh().state == "RUNNING", "as it was heard last"
         assert following.news() == ""
-        following.look()
-        view = following.look()
+        following.refresh()
+        view = following.refresh()
         assert (view.has_ended, view.failure()) == (True, "the job orders-1 failed: boom")
         assert view.figures() == {
             "job_id": "orders-1",
@@ -176,7 +176,7 @@ def test_rows_are_news_once_in_a_while_and_states_at_once(monkeypatch: pytest.Mo
         following = Following(jobs, "orders-1")
         told = []
         for moment in (0.0, 1.0, 2.0, 12.0):
-            following.look()
+            following.refresh()
             monkeypatch.setattr(time, "monotonic", lambda moment=moment: moment)
             told.append(following.news())
             monkeypatch.undo()
@@ -185,7 +185,7 @@ def test_rows_are_news_once_in_a_while_and_states_at_once(monkeypatch: pytest.Mo
 
 def test_a_job_that_the_cluster_has_forgotten_is_an_error() -> None:
     with cluster(UNKNOWN) as (jobs, _node), pytest.raises(UsageError, match="its result is unknown"):
-        Following(jobs, "orders-1").look()
+        Following(jobs, "orders-1").refresh()
 
 
 def test_what_has_not_finished_is_a_failure() -> None:

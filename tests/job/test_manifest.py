@@ -20,14 +20,14 @@ def tables(*names: str) -> tuple[PipelineShape, ...]:
     return connected(graph(*nodes))
 
 
-def seats(manifest: Manifest) -> dict[str, tuple[int, int]]:
+def assignments(manifest: Manifest) -> dict[str, tuple[int, int]]:
     return {name: (seat.pipeline, seat.ordinal) for name, seat in manifest.seats.items()}
 
 
 def test_the_first_run_numbers_from_one() -> None:
     manifest, numbers = EMPTY.extended(tables("a", "b"))
     assert numbers == (1, 2)
-    assert seats(manifest) == {"a": (1, 0), "Write-sink-a": (1, 0), "b": (2, 0), "Write-sink-b": (2, 0)}
+    assert assignments(manifest) == {"a": (1, 0), "Write-sink-a": (1, 0), "b": (2, 0), "Write-sink-b": (2, 0)}
     assert manifest.seats["a"] == Seat(1, Kind.SOURCE, 0)
 
 
@@ -35,7 +35,7 @@ def test_adding_a_table_does_not_renumber_the_others() -> None:
     manifest, _ = EMPTY.extended(tables("b", "c"))
     more, numbers = manifest.extended(tables("a", "b", "c"))
     assert numbers == (3, 1, 2)
-    assert seats(manifest).items() <= seats(more).items()
+    assert assignments(manifest).items() <= assignments(more).items()
 
 
 def test_the_number_of_a_dropped_table_is_never_given_again() -> None:
@@ -49,12 +49,12 @@ def test_the_number_of_a_dropped_table_is_never_given_again() -> None:
 def test_ordinals_are_counted_by_kind_and_never_given_again() -> None:
     shape = connected(graph(source("a"), source("b"), transform(["a", "b"], "t"), sink(["t"], name="x")))
     manifest, _ = EMPTY.extended(shape)
-    assert seats(manifest) == {"a": (1, 0), "b": (1, 1), "x": (1, 0)}
+    assert assignments(manifest) == {"a": (1, 0), "b": (1, 1), "x": (1, 0)}
     changed, numbers = manifest.extended(
         connected(graph(source("c"), source("a"), sink(["a", "c"], name="y"), sink(["a"], name="x")))
     )
     assert numbers == (1,)
-    assert seats(changed) == {"a": (1, 0), "b": (1, 1), "c": (1, 2), "x": (1, 0), "y": (1, 1)}
+    assert assignments(changed) == {"a": (1, 0), "b": (1, 1), "c": (1, 2), "x": (1, 0), "y": (1, 1)}
 
 
 def test_merging_pipelines_is_refused() -> None:
@@ -119,7 +119,7 @@ def test_numbers_never_change_over_the_life_of_a_job(runs: list[list[str]], name
     for names in runs:
         shapes = tables(*names)
         after, numbers = manifest.extended(shapes)
-        assert seats(manifest).items() <= seats(after).items()
+        assert assignments(manifest).items() <= assignments(after).items()
         assert len(set(numbers)) == len(numbers)
         for shape, number in zip(shapes, numbers, strict=True):
             assert {after.seats[vertex.name].pipeline for vertex in shape.vertices} == {number}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import Fitting
-from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.looking import infer_shape
 from seatunnel_core.rows.native_json import parsed
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID, VALUE, Nesting, row_id, safe
 from tests.rows.inference.json_rows import ROWS
@@ -22,7 +22,7 @@ FLAT = Nesting(kind="tables")
 
 def nested(lines: list[bytes], slices: int = 100) -> tuple[pa.Schema, list[pa.RecordBatch]]:
     """The rows of some lines with their ids, in batches that are slices of an array."""
-    inferred = look(lines).columns()
+    inferred = infer_shape(lines).columns()
     fitting = Fitting(inferred, SchemaContract(), "rows")
     columns = FLAT.identified(inferred)
     rows = [{ROW_ID: row_id("a", place), **fitting.row(parsed(line), pytest.fail)} for place, line in enumerate(lines)]
@@ -124,12 +124,12 @@ def test_safe_names(written: str, expected: str) -> None:
     ],
 )
 def test_names_that_collide_are_refused(line: bytes, nesting: Nesting, message: str) -> None:
-    columns = nesting.identified(look([line]).columns())
+    columns = nesting.identified(infer_shape([line]).columns())
     with pytest.raises(ValueError, match=message):
         nesting.schemas(TableSchema(table="t", columns=columns))
 
 
 def test_a_field_with_the_name_of_the_id_is_refused() -> None:
     with pytest.raises(ValueError, match="a field is named _row_id"):
-        FLAT.identified(look([b'{"_row_id":1,"a":[1]}']).columns())
-    assert FLAT.identified(look([b'{"_row_id":1}']).columns()).names == ["_row_id"]
+        FLAT.identified(infer_shape([b'{"_row_id":1,"a":[1]}']).columns())
+    assert FLAT.identified(infer_shape([b'{"_row_id":1}']).columns()).names == ["_row_id"]

@@ -127,13 +127,13 @@ def counted_calls() -> Iterator[Counter[str]]:
     """Count the calls of our functions, in threads that start meanwhile, too."""
     seen: Counter[str] = Counter()
 
-    def look(frame: FrameType, event: str, _argument: object) -> None:
+    def count_call(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
         if event == "call" and "seatunnel_" in code.co_filename:
             seen[f"{code.co_filename.rpartition('seatunnel_')[2]} {code.co_qualname}"] += 1
 
-    threading.setprofile(look)
-    sys.setprofile(look)
+    threading.setprofile(count_call)
+    sys.setprofile(count_call)
     try:
         yield seen
     finally:

@@ -15,7 +15,7 @@ from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 from tests.claiming.tables import FIRST, JOB, Played, at, meanwhile
-from tests.claiming.test_bound import Told, file
+from tests.claiming.test_bound import Case, file
 from tests.claiming.test_restoration import Damaged
 
 DROP = "data_save_mode = DROP_DATA"
@@ -94,7 +94,7 @@ def test_a_sink_that_learns_its_tables_later_is_reported_in_any_case() -> None:
 
 def test_sinks_of_one_target_say_the_same(tmp_path: Path) -> None:
     """One that appends would lose what it published to one that empties, or not, as they come."""
-    played = Told(tmp_path)
+    played = Case(tmp_path)
     plan = played.planner(played.sinks(file("/data/x", more=DROP), file("/data/x", "second")))
     with pytest.raises(JobError, match="'out' and 'second' write to the same target, /data/x, with DROP_DATA and APP"):
         plan(None)
@@ -152,7 +152,7 @@ def test_while_no_pipeline_has_a_checkpoint_all_may_act(tmp_path: Path) -> None:
 
 
 def test_a_sink_that_is_renamed_does_not_act_on_what_it_published(tmp_path: Path) -> None:
-    said = Told(tmp_path)
+    said = Case(tmp_path)
     said.began(file("/data/x", "before", DROP))
     said.stored(1, ["before"])
     restore = Restore(allow_non_restored_state=True)
@@ -164,7 +164,7 @@ def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
     """Where the newest checkpoint cannot be read, nobody knows whether it has acted: then it has."""
-    said = Told(tmp_path)
+    said = Case(tmp_path)
     said.began(file("/data/x", more=DROP))
     with monkeypatch.context() as before:
         before.setattr(
@@ -180,7 +180,7 @@ def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
 
 def test_a_sink_that_takes_over_the_path_of_another_one_does_not_empty_it(tmp_path: Path) -> None:
     """Two paths were swapped: the new table's sink emptied the folder where the other one had published until then."""
-    said = Told(tmp_path)
+    said = Case(tmp_path)
     said.began(file("/data/x", "one", DROP))
     said.stored(1, ["one"])
     claim = said.again(Restore(), file("/data/y", "one", DROP), file("/data/x", "new", DROP))
@@ -189,7 +189,7 @@ def test_a_sink_that_takes_over_the_path_of_another_one_does_not_empty_it(tmp_pa
 
 def test_one_that_came_behind_the_checkpoint_to_go_back_to_does_not_act_again(tmp_path: Path) -> None:
     """Its sink is not in that checkpoint, so its save mode emptied what it had published since."""
-    said = Told(tmp_path)
+    said = Case(tmp_path)
     said.began(file("/data/x", more=DROP))
     said.stored(1, ["out"])
     both = (file("/data/x", more=DROP), file("/data/y", "later", DROP))
@@ -215,7 +215,7 @@ def test_a_sink_that_is_added_to_a_pipeline_whose_state_cannot_be_read_does_not_
 ) -> None:
     """The engine before had pruned the checkpoint that was just listed. It was clear that the target is written to, but
     the sink that no state names was taken for one that has acted."""
-    said = Told(tmp_path)
+    said = Case(tmp_path)
     said.began(file("/data/x", "one", DROP))
     said.stored(1, ["one"])
     monkeypatch.setattr(said.storage, "load", lambda info: None)

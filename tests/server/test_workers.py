@@ -65,7 +65,7 @@ def kill_one(node: Node, text: str) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def goes_on(master: Node, what: str, *, within_s: float) -> None:
+def await_progress(master: Node, what: str, *, within_s: float) -> None:
     """Wait until the job commits further rows than what was under way."""
     before, began = master.committed("1"), time.monotonic()
     until(f"rows are committed after the loss of {what}", lambda: master.committed("1") >= before + 12, wait_s=within_s)
@@ -131,35 +131,35 @@ def test_whatever_is_killed_the_job_goes_on_and_its_rows_come_once(tmp_path: Pat
         master.wait_rows("1")
 
         kill_one(worker, EXECUTOR)
-        goes_on(master, "the executor", within_s=60)
+        await_progress(master, "the executor", within_s=60)
 
         kill_one(worker, SPARK_WORKER)
-        goes_on(master, "the Spark worker", within_s=60)
+        await_progress(master, "the Spark worker", within_s=60)
 
         kill_one(master, SPARK_MASTER)
-        goes_on(master, "the Spark master", within_s=60)
+        await_progress(master, "the Spark master", within_s=60)
         until("the Spark master is there again", lambda: master.pids(SPARK_MASTER))
         kill_one(worker, EXECUTOR)  # the new Spark master orders another one
-        goes_on(master, "the Spark master, then the executor", within_s=AT_LONGEST_S)
+        await_progress(master, "the Spark master, then the executor", within_s=AT_LONGEST_S)
 
         worker.kill_agent()
         until("nothing is left of the worker", lambda: not worker.processes())
         worker.start()
-        goes_on(master, "the worker's agent", within_s=60)
+        await_progress(master, "the worker's agent", within_s=60)
 
         master.kill_agent()
         until("the Spark master ends with its agent", lambda: not master.pids(SPARK_MASTER))
         master.start()
         assert master.wait_ready() == host
         assert "attempt 2 of job 1" not in master.log()
-        goes_on(master, "the master's agent", within_s=60)
+        await_progress(master, "the master's agent", within_s=60)
 
         kill_one(worker, EXECUTOR)  # the Spark master of the new agent knows the old host
-        goes_on(master, "the master's agent, then the executor", within_s=AT_LONGEST_S)
+        await_progress(master, "the master's agent, then the executor", within_s=AT_LONGEST_S)
 
         master.kill_host()
         master.wait_ready(other_than=host)
-        goes_on(master, "the host", within_s=60)
+        await_progress(master, "the host", within_s=60)
         ended = master.wait_end("1")
         assert ended["jobStatus"] == "FINISHED", ended
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
@@ -205,7 +205,7 @@ def test_a_worker_that_stands_still_is_given_up_and_harmless_when_it_wakes(tmp_p
         began = time.monotonic()
         until("the executor is given up", lambda: master.host().get("executors") == 1, wait_s=60)
         print(f"stopped: its executor is given up after {time.monotonic() - began:.1f} s")
-        goes_on(master, "a worker that stands still", within_s=60)
+        await_progress(master, "a worker that stands still", within_s=60)
         assert master.ask("GET", "/overview")[1]["workers"] == "1"
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)

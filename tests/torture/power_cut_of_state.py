@@ -78,7 +78,7 @@ def lead(disk: Path, at: int, without: tuple[str, ...], tell: Callable[[str], No
             tell(f"{change}\n")
             change += 1
             if number % 4 == 0:
-                lease.beat(number, b"alive")
+                lease.renew(number, b"alive")
         store.close()
     return ""
 

@@ -38,11 +38,11 @@ def processes(session: int) -> list[Seen]:
 
 def _all() -> Iterator[Seen]:
     for name in os.listdir("/proc"):
-        if name.isdigit() and (seen := look(int(name))) is not None:
+        if name.isdigit() and (seen := process_of(int(name))) is not None:
             yield seen
 
 
-def look(pid: int) -> Seen | None:
+def process_of(pid: int) -> Seen | None:
     """``None`` when there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -116,7 +116,7 @@ class Engine:
     @property
     def stopped(self) -> bool:
         """Whether it stands still at its stop."""
-        seen = look(self.pid)
+        seen = process_of(self.pid)
         return seen is not None and seen.state == "T"
 
     @property

@@ -91,7 +91,7 @@ class Soak:
             self._require_alive()
             self.lives[-1].append(vitals(self._engine))
             for reader in (made_up, watched):
-                reader.look()
+                reader.read_published()
             writer.remove_read(watched.ids)
             moves = self._has_moved(made_up, watched)
             if moves and heavy_at == math.inf:
@@ -160,7 +160,7 @@ class Soak:
                 raise SoakError(f"{watched.ids.total():,} of {writer.rows:,} rows came within {PATIENCE_S:.0f} s")
             time.sleep(1)
             self._require_alive()
-            watched.look()
+            watched.read_published()
 
     def _drain(self) -> None:
         asking = self.job.drain()
@@ -171,7 +171,7 @@ class Soak:
     def _judge(self, writer: Writer, made_up: Reader, watched: Reader) -> None:
         faults = grown(self.lives)
         for name, reader in (("made-up", made_up), ("watched", watched)):
-            reader.look()
+            reader.read_published()
             if twice := reader.twice():
                 faults.append(f"{len(twice)} {name} rows came twice, the first are {twice[:5]}")
         if watched.ids.keys() != set(range(1, writer.rows + 1)):

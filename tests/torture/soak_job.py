@@ -173,7 +173,7 @@ class Reader:
     ids: Counter[int] = field(factory=Counter)
     _read: set[str] = field(factory=set)
 
-    def look(self) -> None:
+    def read_published(self) -> None:
         for path in files_below(self.folder, hidden=False):
             if path not in self._read:
                 self._read.add(path)

@@ -125,7 +125,7 @@ class SeaTunnelOperator(BaseOperator):
     def _follow(self, job_id: str) -> JobView:
         assert self._jobs is not None
         following = Following(self._jobs, job_id)
-        while not (view := following.look()).has_ended:
+        while not (view := following.refresh()).has_ended:
             if news := following.news():
                 self.log.info("SeaTunnel job %s: %s", job_id, news)
             time.sleep(self.poll_interval_s)

@@ -62,7 +62,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
 
     async def _event(self, jobs: ClusterJobs) -> dict[str, Any]:
         following = Following(jobs, self.job_id)
-        while not (view := await asyncio.to_thread(following.look)).has_ended:
+        while not (view := await asyncio.to_thread(following.refresh)).has_ended:
             if news := following.news():
                 self.log.info("SeaTunnel job %s: %s", self.job_id, news)
             if self.until is not None and time.time() > self.until:

@@ -134,7 +134,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
     ) -> JobView:
         following = Following(jobs, job_id)
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        while not (view := following.look()).has_ended:
+        while not (view := following.refresh()).has_ended:
             if news := following.news():
                 context.log.info("SeaTunnel job %s: %s", job_id, news)
             if until is not None and time.monotonic() > until:

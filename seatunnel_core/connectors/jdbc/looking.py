@@ -116,8 +116,8 @@ def look_at_table(
     _require(dialect, connection, path, there, rights)
     found = [f"the table {named} exists and has all {len(names)} columns"]
     if changes:
-        told = ", and ".join(change.told for change in changes)
-        found = [f"the table {named} exists; when the job starts, it {told}"]
+        shown = ", and ".join(change.description for change in changes)
+        found = [f"the table {named} exists; when the job starts, it {shown}"]
     found.append(f"{_who(dialect)} may {' and '.join(rights)} there")
     if changes:
         found.append(f"whether {_who(dialect)} may ALTER the table was not checked")

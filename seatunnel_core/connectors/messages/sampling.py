@@ -21,7 +21,7 @@ from seatunnel_core.connectors.schema_options import (
 )
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting
-from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.looking import infer_shape
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id
 
@@ -68,7 +68,7 @@ class Sampling:
         """Infer the row shape from the first messages of a partition, given as lists of messages."""
         shape, left = Shape(), self.messages
         for some in found:
-            shape.unite(look(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
+            shape.unite(infer_shape(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
             left -= len(some)
             if left <= 0:
                 break

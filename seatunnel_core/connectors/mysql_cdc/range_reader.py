@@ -163,14 +163,14 @@ class RangeReader:
         begin = statement.transaction.begin
         if not tables or (of_columns and self.defined is not None and begin < self.defined):
             return "", []
-        goes_on = of_columns and not is_copying and self.emission.messages is None
-        goes_on = goes_on and all(map(definitions.describes, tables))
+        is_resumable = of_columns and not is_copying and self.emission.messages is None
+        is_resumable = is_resumable and all(map(definitions.describes, tables))
         message = (
             f"the statement at {begin} changes {'columns of ' if of_columns else ''}{', '.join(tables)}"
-            f"{'' if goes_on else ' in a way that is not captured'}: {without_strings(statement.text)!r}. No "
-            f"later change was read. {CONTINUE if goes_on else START_ANEW}"
+            f"{'' if is_resumable else ' in a way that is not captured'}: {without_strings(statement.text)!r}. No "
+            f"later change was read. {CONTINUE if is_resumable else START_ANEW}"
         )
-        return message, tables if goes_on else []
+        return message, tables if is_resumable else []
 
 
 def _commit(transaction: Transaction) -> Commit:

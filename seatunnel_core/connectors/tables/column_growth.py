@@ -31,7 +31,7 @@ WAIT_S = 60
 class Change:
     """A change to a table's columns."""
 
-    told: str
+    description: str
     """Description that follows the table name: ``gets the column 'city' (TEXT)``."""
 
     column: str
@@ -88,7 +88,7 @@ class Growth:
             columns = database.table_columns(connection, path)
             _, changes = self.planned(connection, path, columns, schema, names, keys)
             self._change(connection, path, changes)
-        return tuple(change.told for change in changes)
+        return tuple(change.description for change in changes)
 
     def follow(self, connection: Any, path: TablePath, wanted: Sequence[TableColumn], named: str) -> None:
         """Give a table the columns of another one, ``named``, with their declared types; the caller commits.
@@ -125,7 +125,7 @@ class Growth:
                     f"the rows of several tables replace those of {named}, but the rows that were collected so far "
                     f"cannot get the column {want.name!r} ({want.declared}); add it to the rows of all tables"
                 )
-            changes.append(Change(told="", column=want.name, statement=statement, unless=unless, lost=lost))
+            changes.append(Change(description="", column=want.name, statement=statement, unless=unless, lost=lost))
         return changes
 
     @contextmanager
@@ -202,8 +202,10 @@ class Growth:
         except TypeError as error:
             raise no_type(self.database.name, schema, have, error) from None
         column = self.database.column_class(name=name, declared=declared, arrow=arrow)
-        told = f"gets the column {name!r} ({declared})"
-        return column, Change(told=told, column=name, statement=self.database.add_column(path, name, declared))
+        description = f"gets the column {name!r} ({declared})"
+        return column, Change(
+            description=description, column=name, statement=self.database.add_column(path, name, declared)
+        )
 
     def _widened(
         self, connection: Any, path: TablePath, schema: TableSchema, have: pa.Field, column: C
@@ -226,9 +228,9 @@ class Growth:
             if database.fits(have.type, column):
                 return None
             raise unfit(have, column.declared, database.table_name(path), schema.table, widened=False)
-        told = f"gets a wider type for the column {column.name!r} ({declared} instead of {column.declared})"
+        description = f"gets a wider type for the column {column.name!r} ({declared} instead of {column.declared})"
         unless, lost = self._losses(path, column, held, arrow, declared)
-        change = Change(told=told, column=column.name, statement=statement, unless=unless, lost=lost)
+        change = Change(description=description, column=column.name, statement=statement, unless=unless, lost=lost)
         return evolve(column, declared=declared, arrow=arrow), change
 
     def _losses(

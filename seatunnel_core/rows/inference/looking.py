@@ -11,7 +11,7 @@ _AT_ONCE = 4096
 """Number of rows in memory at a time."""
 
 
-def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
+def infer_shape(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
     """Infer the shape of rows in JSON lines, down to ``levels`` levels. Lines without an object are ignored."""
     shape, lines = Shape(), iter(lines)
     while some := list(islice(lines, _AT_ONCE)):

@@ -27,10 +27,10 @@ class HostSpark:
     def __init__(self, master: str = "") -> None:
         self._master = master
 
-    def prepare(self, *, goes_on: bool) -> None:
+    def prepare(self, *, has_worker: bool) -> None:
         """Prepare for worker processes.
 
-        ``goes_on`` is True if a worker process of an earlier agent is still running.
+        ``has_worker`` is True if a worker process of an earlier agent is still running.
         """
 
     def supervise(self) -> bool:
@@ -65,8 +65,8 @@ class OwnMaster(HostSpark):
 
         self._asked_at: dict[int, float] = {}
 
-    def prepare(self, *, goes_on: bool) -> None:
-        self.master.prepare(goes_on=goes_on)
+    def prepare(self, *, has_worker: bool) -> None:
+        self.master.prepare(has_worker=has_worker)
 
     def supervise(self) -> bool:
         return self.master.supervise()

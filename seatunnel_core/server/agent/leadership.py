@@ -219,7 +219,7 @@ class Leadership:
     async def _look(self) -> None:
         began = time.monotonic()
         try:
-            seen = _seen(await self._in(self._looking, self._store.look))
+            seen = _seen(await self._in(self._looking, self._store.observe))
         except (ClusterError, CheckpointStorageError, OSError) as error:
             if not isinstance(error, StateWentBackError):  # already reported by the store
                 logger.warning("cannot read the cluster's state: %s", error)
@@ -260,11 +260,11 @@ class Leadership:
 
     def _claim_and_look(self, before: Seen | None) -> tuple[Lease, Seen]:
         """Claim the state if it is still as seen before, and read it again."""
-        if before is not None and _seen(self._store.look()) != before:
+        if before is not None and _seen(self._store.observe()) != before:
             raise DeposedError("the state was claimed, or its leader stored a heartbeat")
         lease = self._store.claim()
         try:
-            return lease, _seen(self._store.look())
+            return lease, _seen(self._store.observe())
         except BaseException:
             lease.release()
             raise
@@ -309,7 +309,7 @@ class Leadership:
         block = {"leader": self.address, "acting": command.acting, "members": list(self.members())}
         block[CLAIMED_FROM] = list(lease.claimed_from)
         try:
-            await self._in(self._looking, lease.beat, command.number, json.dumps(block).encode())
+            await self._in(self._looking, lease.renew, command.number, json.dumps(block).encode())
         except (DeposedError, StateWentBackError) as error:
             self._lose(lease, str(error))
         except (ClusterError, CheckpointStorageError, OSError) as error:

@@ -110,5 +110,5 @@ class Members:
         except (StoredValueError, SeaTunnelError, ValueError, OSError) as error:
             logger.warning("member %s did not execute a command: %s", address, error)
         finally:
-            link.told()
+            link.end_round()
             self._on_news()

@@ -159,7 +159,7 @@ class OwnHosts:
         self._term = max([self._term, *(host.process.term for host in self._hosts.values())])  # or they reject requests
         for host in self._hosts.values():
             await self._refresh(host)
-        self._spark.prepare(goes_on=bool(self._hosts))
+        self._spark.prepare(has_worker=bool(self._hosts))
         self._adopted = True
 
     def _watched(self, name: str) -> _Watched:

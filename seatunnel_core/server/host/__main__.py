@@ -103,7 +103,7 @@ def main() -> int:
         boot=values.boot,
         offered=values.offered,
         forget_log=logs.forget,
-        look_at_java=watch.look,
+        look_at_java=watch.probe,
     )
     signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -185,7 +185,7 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
                 spark.failure or "Spark has ended",
             )
             end_with_all()
-        host.spark = spark.look()
+        host.spark = spark.probe()
         if host.silence_s > orphan_after_s:
             logger.warning("no agent has sent a request for %.0f s: this worker process ends", host.silence_s)
             host.stop_all(DesiredState.CANCEL_AT_ONCE, 5.0)

@@ -41,7 +41,7 @@ class JavaWatch:
         self._asking = threading.Lock()
         self._reading: Future[_Found] | None = None
 
-    def look(self) -> tuple[int, tuple[Sample, ...]]:
+    def probe(self) -> tuple[int, tuple[Sample, ...]]:
         """Return the JVM's process ID and samples; 0 and no samples while a read takes longer than ``WAIT_S``."""
         with self._asking:
             reading = self._reading

@@ -103,7 +103,7 @@ START_S = 300.0
 
 
 class WarmSpark:
-    """Spark backend that is started and monitored in the background. ``look`` never blocks for long."""
+    """Spark backend that is started and monitored in the background. ``probe`` never blocks for long."""
 
     def __init__(self, backend: SparkBackend, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._backend = backend
@@ -145,7 +145,7 @@ class WarmSpark:
         """Return True if Spark was started and has ended."""
         return self._started and not self._backend.is_alive()
 
-    def look(self) -> SparkStanding:
+    def probe(self) -> SparkStanding:
         """Return the current status of Spark."""
         application = self._backend.application
         if not self._started:

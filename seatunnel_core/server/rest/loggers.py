@@ -114,7 +114,7 @@ async def _on_node(agent: Agent, method: str, name: str, level: str) -> Any:
         return {"node": agent.address, "loggers": [_shown(each) for each in log_levels.known_loggers()]}
     before = log_levels.change(name, level) if method == "POST" else log_levels.reset(name)
     if before is not None:
-        logger.info("level of logger %s changed: %s -> %s", name, before, log_levels.look(name).level)
+        logger.info("level of logger %s changed: %s -> %s", name, before, log_levels.level_of(name).level)
     await agent.ask_hosts({"do": "log-level", "name": name, "level": level})
     status = "NO_OVERRIDE" if before is None else "SUCCESS"
     return {**_shown(name), "node": agent.address, "previousLevel": before, "status": status}
@@ -122,7 +122,7 @@ async def _on_node(agent: Agent, method: str, name: str, level: str) -> Any:
 
 def _shown(name: str) -> dict[str, Any]:
     try:
-        found = log_levels.look(name)
+        found = log_levels.level_of(name)
     except UsageError as error:
         raise RequestError(str(error), status=404) from error
     changed = {} if found.before is None else {"fileLevel": found.before}

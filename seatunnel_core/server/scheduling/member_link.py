@@ -81,13 +81,13 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return True if the commands must be sent now. This starts a round, which ``told`` ends."""
+        """Return True if the commands must be sent now. This starts a round, which ``end_round`` ends."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now
         return True
 
-    def told(self) -> None:
+    def end_round(self) -> None:
         """Record the outcome of a round of commands."""
         self.ordering = False
         self._rounds += 1

@@ -67,9 +67,9 @@ class SparkMaster:
         """True after the Spark master has listened once. Workers that connect earlier only retry after ten seconds."""
         return self._listens
 
-    def prepare(self, *, goes_on: bool) -> None:
-        """Create the folder. If ``goes_on``, keep the address, because an earlier agent's worker process is running."""
-        before = self._ports_before() if goes_on else None
+    def prepare(self, *, has_worker: bool) -> None:
+        """Create the folder. If ``has_worker``, keep the address for the running worker process of an earlier agent."""
+        before = self._ports_before() if has_worker else None
         if before is None:
             self._begin_anew()
         else:

@@ -56,7 +56,7 @@ class LoggedStore(ClusterStore):
             before = max(_beats_in(self._beats), default=(0, 0))
         return LoggedLease(journal, self._beats, (journal.epoch - 1, *before))
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         with _translated():
             for _ in range(_READS):
                 claimed = self._folder.newest_epoch()
@@ -138,7 +138,7 @@ class LoggedLease(Lease):
             number = self._values
         return place(self._journal, number, value)
 
-    def beat(self, number: int, body: bytes) -> None:
+    def renew(self, number: int, body: bytes) -> None:
         with _translated():
             self._require_last_beat()
             self._beats.put(_beat_name(self.term, number), body, epoch=self.term)

@@ -59,7 +59,7 @@ class NewestSeenStore(ClusterStore):
         return self._store.describe()
 
     def claim(self) -> Lease:
-        self.look()
+        self.observe()
         lease = self._store.claim()
         try:
             self._require(lease.claimed_from)
@@ -70,8 +70,8 @@ class NewestSeenStore(ClusterStore):
         self._lease = lease
         return lease
 
-    def look(self) -> Observation:
-        observation = self._store.look()
+    def observe(self) -> Observation:
+        observation = self._store.observe()
         self._require(self._comparable(observation))
         self.remember(observation.version)
         return observation

@@ -87,7 +87,7 @@ class SqlStore(ClusterStore):
                 changes = _NOT_KNOWN
             return changes or 0, self.read_with(connection)
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         columns = self.clusters.c
         wanted = sa.select(columns.term, columns.changes, columns.beat_term, columns.beat, columns.body)
         wanted = wanted.where(self.mine)
@@ -205,7 +205,7 @@ class SqlLease(Lease):
         columns = self._store.clusters.c
         return connection.execute(sa.select(columns.term, columns.changes).where(self._store.mine)).one_or_none()
 
-    def beat(self, number: int, body: bytes) -> None:
+    def renew(self, number: int, body: bytes) -> None:
         changes = self._store.clusters.c.changes
 
         def write() -> None:

@@ -62,7 +62,7 @@ class Lease(ABC):
         """
 
     @abstractmethod
-    def beat(self, number: int, body: bytes) -> None:
+    def renew(self, number: int, body: bytes) -> None:
         """Store a heartbeat. If this returns, no newer term was claimed before the heartbeat was stored.
 
         Raises:
@@ -92,7 +92,7 @@ class ClusterStore(ABC):
         """
 
     @abstractmethod
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Return the newest claim and heartbeat, without claiming; raise ``StateUnavailableError`` on failure."""
 
     @abstractmethod

@@ -62,14 +62,14 @@ def measured(name: str, captured: CapturedMySQLWithGtids, start: Callable[[], in
     usage = Usage(start())
     try:
         _wait(captured, f"SELECT count(*) FROM {COPY}.bench", 1)
-        usage.look()
+        usage.sample()
         started_s, started_cpu_s = time.monotonic() - began, usage.cpu_s
         _wait(captured, f"SELECT count(*) FROM {COPY}.bench", ROWS)
-        usage.look()
+        usage.sample()
         copied_s, copied_cpu_s = time.monotonic() - began, usage.cpu_s
         update(captured)
         _wait(captured, f"SELECT count(*) FROM {COPY}.bench WHERE a = -1", UPDATES)
-        usage.look()
+        usage.sample()
         whole_s = time.monotonic() - began
     finally:
         usage.close()

@@ -120,11 +120,11 @@ def test_a_damaged_table_is_read_again_and_the_job_is_killed(running: Running) -
     asked = running.reread("credit")
     assert asked.returncode == 0, asked.stderr + engine.output[-3000:]
     assert engine.wait(PATIENCE_S) == -9
-    assert job.told(0).exists(), "it was killed while it read a chunk again"
+    assert job.kill_file(0).exists(), "it was killed while it read a chunk again"
 
     engine = job.start(Step(name="", phase="", at=PLANNED, side="after", pattern=REQUESTED, nth=3))
     assert engine.wait(PATIENCE_S) == -9
-    assert job.told(1).exists(), "it was killed after chunks were planned, and before a checkpoint had them"
+    assert job.kill_file(1).exists(), "it was killed after chunks were planned, and before a checkpoint had them"
 
     engine = job.start()
     running.wait(engine, running.is_done, "the end of reading again")

@@ -126,7 +126,7 @@ def test_a_killed_job_copies_equal_rows_once(database: str, tmp_path: Path) -> N
         with writing(captured) as writers:
             for name in KILLS[database]:
                 engine = small.job.start(step(captured, name))
-                told = small.job.told(len(small.job.engines) - 1)
+                told = small.job.kill_file(len(small.job.engines) - 1)
                 wait_until(
                     lambda told=told, engine=engine: told.exists() or engine.exit_code is not None, PATIENCE_S, name
                 )

@@ -68,11 +68,11 @@ class NobodyLooksAfterACheckpoint(Model):
 
 
 class LooksBeforeItPuts(Model):
-    store_begins_with = "look"
+    store_begins_with = "check"
 
-    def look(self, world: World, number: int, op: Op, how: str) -> World:
+    def check(self, world: World, number: int, op: Op, how: str) -> World:
         if self.fenced(world, number, op[1]):
-            return super().look(world, number, op, how)
+            return super().check(world, number, op, how)
         return self._goes_on(world, number, op, ("put", op[1]))
 
     def put(self, world: World, number: int, op: Op, how: str) -> World:

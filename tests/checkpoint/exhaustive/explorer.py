@@ -112,9 +112,9 @@ def sentence(model: Model, step: Step) -> str:
     match word, rest:
         case "claim", asked:
             what = f"starts{f', to go back to {asked[0]},' if asked else ''} and claims epoch {step.engine + 1}"
-        case "put" | "look" | "prune", [number, *_]:
+        case "put" | "check" | "prune", [number, *_]:
             state = states[number]
-            does = {"put": "puts", "look": "looks at the fence after", "prune": "removes what was too much after"}
+            does = {"put": "puts", "check": "checks the fence after", "prune": "removes what was too much after"}
             what = f"{does[word]} {state.ref} ({state.checkpoint_type.value})"
         case "load", [ref]:
             what = f"loads {ref}"

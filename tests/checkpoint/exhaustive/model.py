@@ -164,7 +164,7 @@ class Model:
         if how:
             return self._hears(world, number, op, _storage_failed(state.ref), ("not stored", state.ref))
         ended = self.engines.ended(world.engines[number])
-        return self._goes_on(world, number, op, None if ended else ("look", op[1]))
+        return self._goes_on(world, number, op, None if ended else ("check", op[1]))
 
     def stored(self, world: World, number: int, state_number: int) -> World:
         """One more checkpoint stands. When a newer engine acts already, it is orphaned, unless it is a smaller id
@@ -180,7 +180,7 @@ class Model:
         """R5: there is a newer marker, or ours is gone."""
         return world.markers[-1] != number + 1
 
-    def look(self, world: World, number: int, op: Op, _how: str) -> World:
+    def check(self, world: World, number: int, op: Op, _how: str) -> World:
         """R4e, R5. The listing that decides also says what is too much."""
         if self.fenced(world, number, op[1]):
             event = events.FenceLost(now_ms=0, message="a newer engine runs this pipeline")

@@ -201,7 +201,7 @@ class Engine:
         self.later(claim, outside=True)
 
     def _list(self) -> None:
-        def look() -> None:
+        def read_listing() -> None:
             listing = self.world.storage.listing()
             self.answer(
                 lambda now_ms: events.CheckpointsListed(
@@ -209,7 +209,7 @@ class Engine:
                 )
             )
 
-        self.later(look)
+        self.later(read_listing)
 
     def _load(self, command: commands.LoadCheckpoint) -> None:
         def load() -> None:
@@ -233,7 +233,7 @@ class Engine:
             storage.put(state)
             self.world.put(self, state)
 
-        def look() -> None:
+        def check_fence() -> None:
             if self.world.looks and storage.is_fenced(state.epoch):
                 self.answer(lambda now_ms: events.FenceLost(now_ms=now_ms, message="a newer engine runs this pipeline"))
                 return
@@ -248,7 +248,7 @@ class Engine:
 
         def put_and_look() -> None:
             put()
-            self.later(look)
+            self.later(check_fence)
 
         stall_ms = self.rng.choice([200, 2_000, 6_000]) if self.chance(faults.storage_stalls) else 10
         if not self.chance(faults.storage_fails):
@@ -292,7 +292,7 @@ class Engine:
         """A source that never ends finds some more of its splits, behind those that it remembers."""
         source, attachment = command.source, self._frozen[command.source]
 
-        def look() -> None:
+        def poll() -> None:
             if self.chance(self.world.scenario.faults.place_fails):
                 failure = self._broken("a look")
                 self.answer(lambda now_ms: events.PollFailed(now_ms=now_ms, source=source, failure=failure))
@@ -313,7 +313,7 @@ class Engine:
                 )
             )
 
-        self.later(look)
+        self.later(poll)
 
     def _list_published(self) -> None:
         """A target shows what it recorded as committed; a sweep of the newest engine forgets some of it."""
@@ -338,7 +338,7 @@ class Engine:
             self.answer(lambda now_ms: events.Completed(now_ms=now_ms))
 
     def _sweep(self, command: commands.Sweep) -> None:
-        def look() -> None:
+        def list_staged() -> None:
             keys = self.world.target.older_than(command.epoch, command.keep, final=command.final)
             self.world.last_sweep_listed_ms = self.world.clock.now_ms
 
@@ -356,7 +356,7 @@ class Engine:
 
             self.later(remove)
 
-        self.later(look)
+        self.later(list_staged)
 
     def _retract(self, command: commands.Retract) -> None:
         """List, then remove one after the other; the process may die or sleep between two, and does so often."""

@@ -155,13 +155,13 @@ def forget_what_was_seen(original: Any) -> Any:
 def _remember_too_early(original: Any) -> Any:
     """As if a look were sure to find one split."""
 
-    def look(self: Any, next_index: int) -> None:
+    def poll(self: Any, next_index: int) -> None:
         was_under_way = self.is_under_way
         original(self, next_index)
         if self.is_under_way and not was_under_way:
             self.memory = {"given": next_index + 1}
 
-    return look
+    return poll
 
 
 def _wait_for_units(original: Any) -> Any:

@@ -20,11 +20,11 @@ def shrink(scenario: Scenario, rule: str, prepare: Callable[[World], None] | Non
             prepare(made)
         return made
 
-    shrinking = Shrinking(world=world, told=_told, smaller=_smaller, luck=12, most_plays=2_000)
+    shrinking = Shrinking(world=world, described=_described, smaller=_smaller, luck=12, most_plays=2_000)
     return shrinking.shortest(shrinking.shrink(scenario, rule))
 
 
-def _told(world: World) -> tuple[str, int]:
+def _described(world: World) -> tuple[str, int]:
     return said(world.trace), world.clock.steps
 
 

@@ -45,7 +45,7 @@ class Shrinking(Generic[C]):
     """How cases of one simulation are made smaller."""
 
     world: Callable[[C], Any]
-    told: Callable[[Any], tuple[str, int]]
+    described: Callable[[Any], tuple[str, int]]
     """The story of a world that was played, and how many steps it has."""
 
     smaller: Callable[[C], Iterator[C]]
@@ -95,7 +95,7 @@ class Shrinking(Generic[C]):
         except Exception as error:
             found = error.rule if isinstance(error, ViolationError) else type(error).__name__
             if found == rule:
-                return Smallest(scenario, rule, str(error), *self.told(world), 1)
+                return Smallest(scenario, rule, str(error), *self.described(world), 1)
         return None
 
 

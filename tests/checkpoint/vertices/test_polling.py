@@ -38,7 +38,7 @@ class Endless(Played):
         self.deliver(event)
 
     @property
-    def look(self) -> commands.Poll:
+    def polled(self) -> commands.Poll:
         return self.only(commands.Poll)
 
 
@@ -50,12 +50,12 @@ class TestPolling:
     def test_it_looks_when_nothing_is_left_to_emit_and_numbers_what_it_finds_on(self) -> None:
         played = Endless()
         played.run(0)
-        assert played.look == commands.Poll(source="in", memory={}, next_index=0)
+        assert played.polled == commands.Poll(source="in", memory={}, next_index=0)
         played.found(2)
         assert played.running == [1, 2]
         assert not played.get(commands.Poll), "its pause is not over"
         played.at(100).fire("poll:in")
-        assert played.look == commands.Poll(source="in", memory={"look": 1}, next_index=2)
+        assert played.polled == commands.Poll(source="in", memory={"look": 1}, next_index=2)
         assert played.protocol.progress().splits_total is None
 
     def test_what_was_frozen_is_emitted_first(self) -> None:
@@ -64,7 +64,7 @@ class TestPolling:
         assert played.running == [1]
         assert not played.get(commands.Poll)
         played.finish(1)
-        assert played.look.next_index == 2
+        assert played.polled.next_index == 2
 
     def test_it_does_not_look_while_something_waits_for_a_credit(self) -> None:
         played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
@@ -73,13 +73,13 @@ class TestPolling:
         played.at(100).fire("poll:in")
         assert not played.get(commands.Poll)
         played.finish(1)
-        assert played.look.next_index == 2
+        assert played.polled.next_index == 2
 
     def test_without_a_pause_it_looks_at_once(self) -> None:
         played = Endless()
         played.run(0)
         played.found(0, again_ms=0, memory=7)
-        assert played.look.memory == {"look": 7}
+        assert played.polled.memory == {"look": 7}
 
     def test_a_source_without_more_data_ends_and_so_does_the_pipeline(self) -> None:
         played = Endless()
@@ -101,7 +101,7 @@ class TestPolling:
         played.found(1, again_ms=None)
         again = Endless()
         again.run(0, stored=played.checkpoint())
-        assert again.look.memory == {"look": 1}
+        assert again.polled.memory == {"look": 1}
         again.found(0, first=1, again_ms=None)
         assert not again.get(commands.Poll)
 
@@ -112,7 +112,7 @@ class TestPolling:
             played.deliver(events.PollFailed(now_ms=0, source="in", failure=PASSING))
             assert played.only(commands.SetTimer) == commands.SetTimer(key="poll:in", at_ms=played.now_ms + pause_ms)
             played.at(played.now_ms + pause_ms).fire("poll:in")
-            assert played.look.memory == {}
+            assert played.polled.memory == {}
         played.found(0, again_ms=0)
         played.deliver(events.PollFailed(now_ms=0, source="in", failure=PASSING))
         assert played.only(commands.SetTimer).at_ms == played.now_ms + 500
@@ -167,7 +167,7 @@ class TestFacts:
 
     def test_they_end_a_pause_and_are_passed_to_the_next_poll(self) -> None:
         played = self.reporting(1)
-        assert played.look == commands.Poll(source="in", memory={"look": 1}, facts=({"of": 1},), next_index=2)
+        assert played.polled == commands.Poll(source="in", memory={"look": 1}, facts=({"of": 1},), next_index=2)
 
     def test_the_task_keeps_them_until_the_cursor_contains_them(self) -> None:
         played = self.reporting(1)
@@ -184,14 +184,14 @@ class TestFacts:
         played.finish(2, facts=({"of": 2},))
         assert not played.get(commands.Poll)
         played.found(0, first=2, memory=2, again_ms=5_000)
-        assert played.look == commands.Poll(source="in", memory={"look": 2}, facts=({"of": 2},), next_index=2)
+        assert played.polled == commands.Poll(source="in", memory={"look": 2}, facts=({"of": 2},), next_index=2)
 
     def test_a_start_passes_those_of_the_state_to_its_second_poll(self) -> None:
         state = self.reporting(1).checkpoint()
         again = Endless(epoch=2)
         again.run(0, stored=state)
         again.found(0, first=2, memory=2, again_ms=5_000)
-        assert again.look.facts == ({"of": 1},)
+        assert again.polled.facts == ({"of": 1},)
 
     def test_a_poll_that_fails_keeps_them_and_its_pause(self) -> None:
         played = self.reporting(1)
@@ -199,7 +199,7 @@ class TestFacts:
         played.finish(2, facts=({"of": 2},))
         assert not played.get(commands.Poll)
         played.at(60_000).fire("poll:in")
-        assert played.look.facts == ({"of": 1}, {"of": 2})
+        assert played.polled.facts == ({"of": 1}, {"of": 2})
 
     def test_a_source_without_more_data_gets_none(self) -> None:
         played = self.reporting(1, again_ms=None)
@@ -269,7 +269,7 @@ class TestState:
         again = Endless(limits=Limits(target_unit_rows=1, credits_per_source=2), epoch=2)
         again.run(1, stored=state)
         assert [command.attempt.unit.splits[0].index for command in again.ever(commands.RunUnit)] == [1, 2]
-        assert again.look == commands.Poll(source="in", memory={"look": 1}, next_index=3)
+        assert again.polled == commands.Poll(source="in", memory={"look": 1}, next_index=3)
 
     def test_what_is_found_after_the_last_barrier_is_found_again_by_the_next_start(self) -> None:
         played = Endless()
@@ -280,7 +280,7 @@ class TestState:
         assert played.said == ()
         again = Endless(epoch=2)
         again.run(0, stored=state)
-        assert again.look == commands.Poll(source="in", memory={}, next_index=0)
+        assert again.polled == commands.Poll(source="in", memory={}, next_index=0)
 
     def test_a_look_that_fails_after_the_last_barrier_changes_nothing(self) -> None:
         played = Endless()

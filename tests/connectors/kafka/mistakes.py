@@ -51,7 +51,7 @@ class Mistake:
     topic: Mapping[str, str] = field(factory=dict)
     """Settings of a topic that the mistake needs."""
 
-    def told(self, broker: Kafka, folder: Path) -> str:
+    def message(self, broker: Kafka, folder: Path) -> str:
         """The message."""
         try:
             self._make(broker, folder)
@@ -179,7 +179,7 @@ def _same(said: str, broker: Kafka) -> str:
 def page(broker: Kafka) -> str:
     """The whole page."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = [f"| {what} | `{each.told(broker, Path(folder))}` |" for what, each in MISTAKES.items()]
+        rows = [f"| {what} | `{each.message(broker, Path(folder))}` |" for what, each in MISTAKES.items()]
     return _HEAD + "\n".join(rows) + "\n"
 
 

@@ -23,7 +23,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 def test_a_mistake_is_reported_soon_and_shows_no_secret(broker: Kafka, what: str, tmp_path: Path) -> None:
     mistake = MISTAKES[what]
     began = time.monotonic()
-    said = mistake.told(broker, tmp_path)
+    said = mistake.message(broker, tmp_path)
     assert time.monotonic() - began < WITHIN_S
     for part in mistake.names:
         assert part in said, said

@@ -74,7 +74,7 @@ class Section:
     mistakes: Sequence[Mistake]
     secrets: Sequence[str] = ()
 
-    def told(self, ground: Ground, mistake: Mistake) -> str:
+    def message(self, ground: Ground, mistake: Mistake) -> str:
         """The message."""
         given = {**self.good, "file_format_type": "json", **mistake.change}
         options = "".join(f"    {key} = {json.dumps(value)}\n" for key, value in given.items() if value is not None)
@@ -326,7 +326,7 @@ def _lines(connector: str, folder: Path) -> Iterator[str]:
         for mistake in found.mistakes:
             of_sink = " (sink)" if mistake.side == "sink" else ""
             print(f"{connector}: {mistake.what}", file=sys.stderr, flush=True)
-            yield f"| {mistake.what}{of_sink} | {_cell(found.told(ground, mistake))} |\n"
+            yield f"| {mistake.what}{of_sink} | {_cell(found.message(ground, mistake))} |\n"
 
 
 def _cell(message: str) -> str:

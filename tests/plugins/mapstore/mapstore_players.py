@@ -94,7 +94,7 @@ class Oracle:
     def failed(self, call: int) -> None:
         self.running.discard(call)
 
-    def look(self, call: int) -> None:
+    def begin_read(self, call: int) -> None:
         """Somebody begins to read the map without being its writer."""
         self.looks[call] = self.candidates()
 
@@ -243,7 +243,7 @@ class Player:
     def _look(self) -> None:
         looking = PipelineMap(Folder(SteppedStorage(self.blobs, self._wait, self.attempts), PREFIX))
         call = next(self._calls)
-        self.oracle.look(call)
+        self.oracle.begin_read(call)
         entries = looking.entries()
         if looking._journal is None:
             self.oracle.looked(call, everything(entries))

@@ -17,7 +17,7 @@ from seatunnel_core.connector_api.testing.drive import through_json
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.inference.kinds import HELD, TYPES, kind_of, kinds_of, united
-from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.looking import infer_shape
 from seatunnel_core.rows.inference.shape import DEEPEST, Shape
 from seatunnel_core.rows.native_json import parsed
 from seatunnel_core.rows.types import arrow_type
@@ -53,10 +53,10 @@ def unchanged(value: Any, found: Any, kind: pa.DataType) -> bool:
 @given(lines=ROWS, seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 8), max_size=3))
 @example(lines=[b'{"a":{"b":1}}', b'{"a":[1]}', b'{"a":{"b":"x"}}'], seed=1, cuts=[1, 2])
 def test_any_order_and_any_division_gives_the_same_columns(lines: list[bytes], seed: int, cuts: list[int]) -> None:
-    whole = look(lines)
+    whole = infer_shape(lines)
     shuffled = random.Random(seed).sample(lines, len(lines))
     places = [0, *sorted(min(cut, len(lines)) for cut in cuts), len(lines)]
-    shapes = [look(shuffled[start:end]) for start, end in itertools.pairwise(places)]
+    shapes = [infer_shape(shuffled[start:end]) for start, end in itertools.pairwise(places)]
     random.Random(seed + 1).shuffle(shapes)
     united_shape = Shape()
     for shape in [*shapes, *shapes[:1]]:  # one of them a second time
@@ -69,7 +69,7 @@ def test_any_order_and_any_division_gives_the_same_columns(lines: list[bytes], s
 @settings(max_examples=int(os.environ.get("SEATUNNEL_EXAMPLES", "40")))
 @given(lines=ROWS)
 def test_no_value_is_changed(lines: list[bytes]) -> None:
-    columns = look(lines).columns()
+    columns = infer_shape(lines).columns()
     fitting = Fitting(columns, SchemaContract(), "rows")
     lost: list[str] = []
     documents = [parsed(line) for line in lines]
@@ -123,19 +123,21 @@ def test_no_value_is_changed(lines: list[bytes]) -> None:
     ],
 )
 def test_the_type_of_a_column(values: str, kind: str) -> None:
-    columns = look(f'{{"x":{value}}}'.encode() for value in values.split()).columns()
+    columns = infer_shape(f'{{"x":{value}}}'.encode() for value in values.split()).columns()
     assert columns.field("x").type == arrow_type(kind)
 
 
 def test_columns_stand_where_they_first_stand_in_any_row() -> None:
     lines = [b'{"id":1,"name":"x","zip":1}', b'{"id":2,"email":"e","name":"y"}', b'{"name":1}']
-    assert look(lines).columns().names == look(lines[::-1]).columns().names == ["id", "name", "email", "zip"]
+    assert (
+        infer_shape(lines).columns().names == infer_shape(lines[::-1]).columns().names == ["id", "name", "email", "zip"]
+    )
 
 
 def test_what_lies_too_deep_is_a_text() -> None:
     deep = "[" * (DEEPEST + 2) + "1" + "]" * (DEEPEST + 2)
     line = f'{{"x":{deep}}}'.encode()
-    columns = look([line]).columns()
+    columns = infer_shape([line]).columns()
     row = Fitting(columns, SchemaContract(), "rows").row(parsed(line), pytest.fail)
     for _ in range(DEEPEST):
         (row["x"],) = row["x"]

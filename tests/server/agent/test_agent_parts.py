@@ -54,7 +54,7 @@ class _Broken(ClusterStore):
     def claim(self) -> Lease:
         raise NotImplementedError
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         raise ZeroDivisionError("a bug")
 
     def read(self) -> dict[str, bytes]:

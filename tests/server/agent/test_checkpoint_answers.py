@@ -24,7 +24,7 @@ def stored(*keys: tuple[int, int], at: float = 100.0, type: str = "checkpoint") 
     }  # fmt: skip
 
 
-def told() -> list[Any]:
+def recorded() -> list[Any]:
     recent = RecentCheckpoints()
     recent.epoch_started(200_000)
     kind = CheckpointType.CHECKPOINT
@@ -40,7 +40,7 @@ def told() -> list[Any]:
 
 
 def test_each_checkpoint_is_listed_once_with_what_storage_and_job_know() -> None:
-    found = history([stored((100_000, 2), (200_000, 5))], [], {"1": told()}, pipeline=0, status="", limit=10)
+    found = history([stored((100_000, 2), (200_000, 5))], [], {"1": recorded()}, pipeline=0, status="", limit=10)
     assert [(each["checkpoint"]["checkpoint"], each["checkpoint"]["status"]) for each in found] == [
         ("200000-7", "CANCELED"),
         ("200000-6", "FAILED"),
@@ -55,8 +55,8 @@ def test_each_checkpoint_is_listed_once_with_what_storage_and_job_know() -> None
     assert (pruned["durationMillis"], pruned["stateSize"], pruned["stored"], pruned["live"]) == (42, 9, False, False)
     assert (alone["durationMillis"], alone["stored"]) == (None, True)
     assert by_name["200000-6"]["failureReason"] == "too slow"
-    assert history([stored((1, 1))], [], {"1": told()}, pipeline=2, status="", limit=10) == []
-    assert len(history([stored((1, 1))], [], {"1": told()}, pipeline=1, status="FAILED", limit=10)) == 1
+    assert history([stored((1, 1))], [], {"1": recorded()}, pipeline=2, status="", limit=10) == []
+    assert len(history([stored((1, 1))], [], {"1": recorded()}, pipeline=1, status="FAILED", limit=10)) == 1
 
 
 def test_of_a_job_that_has_ended_the_last_one_has_its_duration_and_all_are_counted() -> None:
@@ -77,12 +77,12 @@ def test_of_a_job_that_has_ended_the_last_one_has_its_duration_and_all_are_count
 
 def test_counts_that_were_measured_a_moment_ago_hold_what_the_job_tells_of_now() -> None:
     earlier = {"id": 1, "checkpoints": {"triggered": 1, "completed": 1, "failed": 0, "pending": 0}}
-    (pipeline,) = overview([stored((200_000, 5))], [earlier], {"1": told()})
+    (pipeline,) = overview([stored((200_000, 5))], [earlier], {"1": recorded()})
     assert pipeline["counts"] == {"triggered": 4, "completed": 2, "failed": 1, "inProgress": 0, "restored": 0}
 
 
 def test_the_latest_of_each_kind_is_named() -> None:
-    (pipeline,) = overview([stored((100_000, 2), type="savepoint")], [], {"1": told()})
+    (pipeline,) = overview([stored((100_000, 2), type="savepoint")], [], {"1": recorded()})
     assert pipeline["latestFailed"]["checkpoint"] == "200000-6"
     assert pipeline["latestCompleted"]["checkpoint"] == "200000-5"
     assert pipeline["latestSavepoint"]["checkpoint"] == "100000-2"

@@ -29,7 +29,7 @@ class Member(ThreadingHTTPServer):
         self.answers: list[int] = []
         self.carried_out: list[bytes] = []
         self.is_slow = threading.Event()
-        self.goes_on = threading.Event()
+        self.may_continue = threading.Event()
 
 
 class _Handler(StandIn):
@@ -45,7 +45,7 @@ class _Handler(StandIn):
             self.server.carried_out.append(body)
             if self.path == "/slow":
                 self.server.is_slow.set()
-                self.server.goes_on.wait(20)
+                self.server.may_continue.wait(20)
         self.reply(status, body, {**keeper.answered(headers, status, body), BOOT: keeper.boot})
 
 
@@ -53,7 +53,7 @@ class _Handler(StandIn):
 def member() -> Iterator[Member]:
     with serving(Member()) as server:
         yield server
-        server.goes_on.set()
+        server.may_continue.set()
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_no_request_waits_for_another_one(member: Member, peers: Peers) -> None:
         for number in range(3):
             assert await forwarded(peers, member, b"%d" % number) == b"%d" % number
         assert not slow.done()
-        member.goes_on.set()
+        member.may_continue.set()
         assert await slow == b"slow"
         await asyncio.gather(*(forwarded(peers, member, b"%d" % number) for number in range(50)))
 

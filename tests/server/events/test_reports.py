@@ -43,7 +43,7 @@ def address() -> Any:
         yield f"http://{address}/event"
 
 
-def told() -> list[Any]:
+def received() -> list[Any]:
     return [event for _, events in Taker.taken for event in events]
 
 
@@ -52,9 +52,9 @@ def test_events_come_in_their_order_after_they_were_refused(address: str, caplog
     queue = EventReports(http_post(address, {"x-token": "secret-token"}), again_s=(0.01,))
     for number in range(250):
         queue.put({"number": number})
-    until("all are told", lambda: len(told()) == 250)
+    until("all are told", lambda: len(received()) == 250)
     queue.close()
-    assert [each["number"] for each in told()] == list(range(250))
+    assert [each["number"] for each in received()] == list(range(250))
     assert {token for token, _ in Taker.taken} == {"secret-token"}
     assert max(len(events) for _, events in Taker.taken) <= 100
     assert "it responds with HTTP 500" in caplog.text

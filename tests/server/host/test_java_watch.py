@@ -19,11 +19,11 @@ def test_figures_are_read_once_however_often_one_asks() -> None:
 
     watch = JavaWatch(read, {"host": "shared"}, lambda: now[0])
     for _ in range(3):
-        pid, (sample,) = watch.look()
+        pid, (sample,) = watch.probe()
         assert (pid, sample.record()) == (42, ["jvm_threads_current", "", {"host": "shared", "more": "1"}, 7])
     assert reads == [100.0]
     now[0] += FRESH_S
-    assert watch.look()[0] == 42
+    assert watch.probe()[0] == 42
     assert reads == [100.0, 100.0 + FRESH_S]
 
 
@@ -36,13 +36,13 @@ def test_nobody_waits_twice_for_a_jvm_that_hangs() -> None:
         return 42, [FIGURE]
 
     watch = JavaWatch(read, {})
-    assert watch.look() == (0, ())
+    assert watch.probe() == (0, ())
     began = time.monotonic()
-    assert [watch.look() for _ in range(5)] == [(0, ())] * 5
+    assert [watch.probe() for _ in range(5)] == [(0, ())] * 5
     assert time.monotonic() - began < 60
     goes_on.set()
     until = time.monotonic() + 60
-    while watch.look()[0] != 42:
+    while watch.probe()[0] != 42:
         assert time.monotonic() < until
     assert len(reads) == 1
 
@@ -57,5 +57,5 @@ def test_a_jvm_that_is_not_there_tells_nothing_and_is_asked_again() -> None:
         return 42, [FIGURE]
 
     watch = JavaWatch(read, {})
-    assert watch.look() == (0, ())
-    assert watch.look()[0] == 42
+    assert watch.probe() == (0, ())
+    assert watch.probe()[0] == 42

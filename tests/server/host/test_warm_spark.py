@@ -51,6 +51,6 @@ def test_a_jvm_that_hangs_while_it_starts_is_a_failure_after_a_while() -> None:
     waiting = WarmSpark(cast(Any, Backend(lives=True)), 2, clock=lambda: now[0])  # for an executor
     for after_s, failure in ((START_S, ""), (START_S + 1, "the JVM of Spark did not start within 300 s")):
         now[0] = after_s
-        assert hanging.look().slots == waiting.look().slots == 0
+        assert hanging.probe().slots == waiting.probe().slots == 0
         assert hanging.failure == failure
     assert waiting.failure == ""

@@ -20,7 +20,7 @@ JOB = json.dumps(
 )
 
 
-def told(node: Node) -> dict[str, dict[str, str]]:
+def measured(node: Node) -> dict[str, dict[str, str]]:
     """Return what each node measures of itself, by its port, as one node tells it."""
     status, found = node.ask("GET", "/system-monitoring-information")
     return {each["port"]: each for each in found} if status == 200 else {}
@@ -36,9 +36,9 @@ def test_each_node_answers_while_one_stands_still(tmp_path: Path) -> None:
         leader = masters[0].cluster.leader()
         (standby,) = (node for node in masters if node is not leader)
         all_ports = {str(node.port) for node in (*masters, worker)}
-        until("all nodes are known", lambda: told(leader).keys() == all_ports)
+        until("all nodes are known", lambda: measured(leader).keys() == all_ports)
         for node in (leader, standby, worker):
-            found = told(node)
+            found = measured(node)
             assert found.keys() == all_ports
             assert not any("timeout" in each for each in found.values()), found
             assert [port for port, each in found.items() if each["isMaster"] == "true"] == [str(leader.port)]
@@ -55,7 +55,7 @@ def test_each_node_answers_while_one_stands_still(tmp_path: Path) -> None:
         try:
             time.sleep(1.5)  # what was told a moment ago is told again
             begun = time.monotonic()
-            found = told(leader)
+            found = measured(leader)
             assert time.monotonic() - begun < 5
             assert found[str(standby.port)].get("timeout") == "true", found
             assert "timeout" not in found[str(worker.port)]

@@ -57,7 +57,7 @@ def submitted(agent: Agent, job_id: str) -> tuple[int, str]:
 def leading_again(folder: Path, config: NodeConfig, *others: str) -> Agent:
     """Return an agent that leads after its node led before, with other masters that were known then."""
     beat = {"leader": OWN, "acting": True, "members": [OWN, *others]}
-    local_store(folder).claim().beat(0, json.dumps(beat).encode())
+    local_store(folder).claim().renew(0, json.dumps(beat).encode())
     return leading(folder, config)
 
 

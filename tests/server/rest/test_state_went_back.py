@@ -36,7 +36,7 @@ def a_standby(folder: Path, answers: Mapping[str, Any]) -> Agent:
     """Return the agent of a standby that has read the first heartbeat of a leader; other nodes answer as given."""
     leader = NewestSeenStore(local_store(folder)).claim()
     members = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]
-    leader.beat(0, json.dumps({"leader": "127.0.0.1:2", "acting": True, "members": members}).encode())
+    leader.renew(0, json.dumps({"leader": "127.0.0.1:2", "acting": True, "members": members}).encode())
     agent = Agent(config_of(folder), NewestSeenStore(local_store(folder)), "127.0.0.1:1")
     asyncio.run(agent.leadership._look())
 
@@ -66,7 +66,7 @@ def test_a_standby_leads_though_others_know_no_newer_version(tmp_path: Path, ans
     asyncio.run(agent.leadership._claim())
     assert agent.state is not None
     asyncio.run(agent.leadership._beat(SendBeat(0, True)))
-    assert json.loads(local_store(tmp_path).look().body)["claimed_from"] == [1, 1, 0]
+    assert json.loads(local_store(tmp_path).observe().body)["claimed_from"] == [1, 1, 0]
 
 
 def test_a_standby_does_not_claim_what_has_changed_while_it_asked_the_others(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_standby_does_not_claim_what_has_changed_while_it_asked_the_others(tmp
     local_store(tmp_path).claim()
     asyncio.run(agent.leadership._claim())
     assert agent.state is None
-    assert local_store(tmp_path).look().claimed == 2
+    assert local_store(tmp_path).observe().claimed == 2
 
 
 def test_a_leader_steps_down_when_its_last_beat_is_gone(tmp_path: Path) -> None:

@@ -111,8 +111,8 @@ class WatchedStore(ClusterStore):
         self._ledger.claimed(lease.term, dict(lease.entries))
         return WatchedLease(lease, self._ledger)
 
-    def look(self) -> Observation:
-        return self._store.look()
+    def observe(self) -> Observation:
+        return self._store.observe()
 
     def read(self) -> Mapping[str, bytes]:
         return self._store.read()
@@ -146,8 +146,8 @@ class WatchedLease(Lease):
         self._lease.commit(changes)
         self._ledger.committed(change)
 
-    def beat(self, number: int, body: bytes) -> None:
-        self._lease.beat(number, body)
+    def renew(self, number: int, body: bytes) -> None:
+        self._lease.renew(number, body)
 
     def release(self) -> None:
         self._lease.release()

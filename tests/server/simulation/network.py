@@ -153,16 +153,16 @@ class Network:
         protocol.connection_made(transport)
         context = contextvars.copy_context()
 
-        def look() -> None:
+        def watch_peer() -> None:
             if transport.closed or not life.alive:
                 return
             cut = world.is_cut(life.address, receiver) or world.is_cut(receiver, life.address)
             if not other.alive and machine.powered and not cut:
                 world.loop.call_soon(protocol.connection_lost, None, context=context)
                 return
-            world.at(0.25, look)
+            world.at(0.25, watch_peer)
 
-        world.at(0.25, look)
+        world.at(0.25, watch_peer)
         return transport, protocol
 
 

@@ -70,7 +70,7 @@ def until_only_the_leader_has_seen_the_newest_version(world: World) -> Callable[
     stores = {machine.address: machine.agent.leadership._store for machine in world.machines.values()}
     newest = stores.pop(leading.address)
     for _ in range(10_000):
-        back, before = world.shared.copy(), world.shared.open().look().version
+        back, before = world.shared.copy(), world.shared.open().observe().version
         world.run(0.01)
         if newest.newest > before and all(store.newest <= before for store in stores.values()):
             return back

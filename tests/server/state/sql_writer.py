@@ -41,7 +41,7 @@ def lead(store: SqlStore, for_s: float) -> None:
         sys.stdout.write(f"{lease.term} {number}\n")  # whole or not at all, if this process is killed
         sys.stdout.flush()
         if number % 5 == 0:
-            lease.beat(number, written)
+            lease.renew(number, written)
     lease.release()
 
 

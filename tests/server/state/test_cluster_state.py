@@ -140,7 +140,7 @@ class _SlowLease(Lease):
         self.asked.set()
         assert self.answers.wait(120)
 
-    def beat(self, number: int, body: bytes) -> None:
+    def renew(self, number: int, body: bytes) -> None:
         raise NotImplementedError
 
     def release(self) -> None:

@@ -43,10 +43,10 @@ def test_of_beats_that_a_dead_leader_left_the_newest_counts(tmp_path: Path) -> N
     """The leader died between a beat and the removal of the one before; the next leader removes both."""
     leader = local_store(tmp_path).claim()
     for number in range(8):
-        leader.beat(number, b"newest")
+        leader.renew(number, b"newest")
     beats = tmp_path / "cluster/test/engine_beats"
     assert len(list(beats.glob("*.beat"))) == 1
     (beats / f"{leader.term:010d}-{6:020d}.beat").write_bytes(b"old")
-    assert local_store(tmp_path).look().body == b"newest"
-    local_store(tmp_path).claim().beat(0, b"next")
+    assert local_store(tmp_path).observe().body == b"newest"
+    local_store(tmp_path).claim().renew(0, b"next")
     assert [path.read_bytes() for path in beats.glob("*.beat")] == [b"next"]

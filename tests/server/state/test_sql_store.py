@@ -120,13 +120,13 @@ def test_a_look_and_a_beat_wait_no_longer_than_a_lease(kind: str, tmp_path: Path
         store, lease = place.open(answer_s=2), place.open(answer_s=2).claim()
         assert place.server is not None
         with held_back(place):
-            for ask in (lambda: store.look(), lambda: lease.beat(1, b"x")):
+            for ask in (lambda: store.observe(), lambda: lease.renew(1, b"x")):
                 began = time.monotonic()
                 with pytest.raises(StateUnavailableError):
                     ask()
                 assert time.monotonic() - began < 7
-        assert store.look().number == 0
-        lease.beat(2, b"x")
+        assert store.observe().number == 0
+        lease.renew(2, b"x")
 
 
 @contextmanager

@@ -19,27 +19,27 @@ def test_what_is_committed_is_there_for_the_next_leader(place: Place) -> None:
 
 def test_an_older_term_neither_commits_nor_beats(place: Place) -> None:
     first = place.open().claim()
-    first.beat(0, b"first")
+    first.renew(0, b"first")
     second = place.open().claim()
     with pytest.raises(DeposedError):
-        first.beat(1, b"late")
+        first.renew(1, b"late")
     with pytest.raises(DeposedError):
         first.commit({"job/1": b"late"})
-    second.beat(0, b"second")
+    second.renew(0, b"second")
     assert dict(second.entries) == {}
-    seen = place.open().look()
+    seen = place.open().observe()
     assert (seen.claimed, seen.term, seen.number, seen.body) == (second.term, second.term, 0, b"second")
 
 
 def test_a_look_shows_each_beat_and_claims_nothing(place: Place) -> None:
     watching = place.open()
-    assert watching.look() == watching.look()
-    assert watching.look().term == 0
+    assert watching.observe() == watching.observe()
+    assert watching.observe().term == 0
     leader = place.open().claim()
-    assert watching.look().claimed == leader.term
+    assert watching.observe().claimed == leader.term
     for number in range(5):
-        leader.beat(number, b"%d" % number)
-        seen = watching.look()
+        leader.renew(number, b"%d" % number)
+        seen = watching.observe()
         assert (seen.term, seen.number, seen.body) == (leader.term, number, b"%d" % number)
     leader.commit({"job/1": b"still the leader"})
 
@@ -90,6 +90,6 @@ def test_the_state_is_as_large_as_what_lives_in_it(place: Place) -> None:
     for number in range(300):
         lease.commit({f"job/{number}": b"x" * 500})
         lease.commit({f"job/{number}": None})
-        lease.beat(number, b"alive")
+        lease.renew(number, b"alive")
     lease.release()
     assert place.size_bytes() < 200_000

@@ -10,7 +10,7 @@ from seatunnel_core.server.agent.node_config import node_config
 from seatunnel_core.server.transport.http_config import HttpConfig, User
 
 
-def told(folder: Path, keys: str, *, port: int | None = None, secret: bool = True) -> HttpConfig:
+def configured(folder: Path, keys: str, *, port: int | None = None, secret: bool = True) -> HttpConfig:
     """Return what a node with these keys below ``http`` is told."""
     (folder / "config").mkdir(exist_ok=True)
     (folder / "config/seatunnel.yaml").write_text(f"seatunnel: {{engine: {{http: {{{keys}}}}}}}")
@@ -27,7 +27,7 @@ ANYWHERE = "bind-address: 0.0.0.0"
 
 
 def test_the_keys_are_those_of_seatunnel(tmp_path: Path) -> None:
-    found = told(
+    found = configured(
         tmp_path,
         f"enable-http: true, port: 8081, context-path: /seatunnel/, {ANYWHERE}, {LOGIN}, enable-dynamic-port: true, "
         "port-range: 7, enable-https: true, https-port: 8444, key-store-path: k.p12, key-store-password: one, "
@@ -48,11 +48,11 @@ def test_the_keys_are_those_of_seatunnel(tmp_path: Path) -> None:
 
 
 def test_without_keys_nothing_listens_and_what_is_asked_for_listens_on_loopback(tmp_path: Path) -> None:
-    assert told(tmp_path, "port: 8081").port is None
-    found = told(tmp_path, "enable-http: true", port=9000)
+    assert configured(tmp_path, "port: 8081").port is None
+    found = configured(tmp_path, "enable-http: true", port=9000)
     assert (found.port, found.bind, found.is_local, found.port_count) == (9000, "127.0.0.1", True, 1)
-    assert told(tmp_path, "enable-http: true, bind-address: localhost").bind == "127.0.0.1"
-    assert told(tmp_path, "enable-http: true, bind-address: '[::1]'").is_local
+    assert configured(tmp_path, "enable-http: true, bind-address: localhost").bind == "127.0.0.1"
+    assert configured(tmp_path, "enable-http: true, bind-address: '[::1]'").is_local
 
 
 HTTPS = "enable-https: true, key-store-path: k.pem"
@@ -69,18 +69,18 @@ HTTPS = "enable-https: true, key-store-path: k.pem"
 )
 def test_a_port_that_would_ask_nobody_is_no_start(tmp_path: Path, keys: str) -> None:
     with pytest.raises(UsageError, match=r"http\.allow-unauthenticated-access: true") as refused:
-        told(tmp_path, keys)
+        configured(tmp_path, keys)
     assert "run anything as this user" in str(refused.value)
-    assert told(tmp_path, f"{keys}, {LOGIN}").login == ("admin", "hunter2")
-    assert told(tmp_path, f"{keys}, allow-unauthenticated-access: true").is_open
+    assert configured(tmp_path, f"{keys}, {LOGIN}").login == ("admin", "hunter2")
+    assert configured(tmp_path, f"{keys}, allow-unauthenticated-access: true").is_open
 
 
 def test_a_certificate_of_the_client_is_an_answer_to_who_are_you(tmp_path: Path) -> None:
-    assert not told(tmp_path, f"{HTTPS}, {ANYWHERE}, trust-store-path: t.pem").is_open
+    assert not configured(tmp_path, f"{HTTPS}, {ANYWHERE}, trust-store-path: t.pem").is_open
 
 
 def test_a_password_in_the_clear_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    told(tmp_path, f"enable-http: true, {ANYWHERE}, {LOGIN}")
+    configured(tmp_path, f"enable-http: true, {ANYWHERE}, {LOGIN}")
     assert "passwords are sent unencrypted" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -100,21 +100,21 @@ def test_a_password_in_the_clear_is_a_warning(tmp_path: Path, caplog: pytest.Log
 )
 def test_what_cannot_be_is_refused_with_what_to_write(tmp_path: Path, keys: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        told(tmp_path, keys)
+        configured(tmp_path, keys)
     assert said in str(refused.value)
     assert "hunter2" not in str(refused.value)
 
 
 def test_a_password_needs_a_secret_on_the_member_port(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--make-secret"):
-        told(tmp_path, LOGIN, secret=False)
+        configured(tmp_path, LOGIN, secret=False)
 
 
 USERS = "users: [{username: eve, password: looks, permissions: [look, stop]}]"
 
 
 def test_further_users_have_permissions(tmp_path: Path) -> None:
-    found = told(tmp_path, f"enable-http: true, {LOGIN}, {USERS}")
+    found = configured(tmp_path, f"enable-http: true, {LOGIN}, {USERS}")
     permissions = frozenset({Permission.LOOK, Permission.STOP})
     assert found.users == (User(name="eve", password="looks", permissions=permissions),)
     assert "looks" not in repr(found)
@@ -128,6 +128,6 @@ def test_further_users_have_permissions(tmp_path: Path) -> None:
         (f"{LOGIN}, {USERS.replace('eve', chr(39) + 'e:ve' + chr(39))}", "colon"),
     ):
         with pytest.raises(SeaTunnelError, match=said):
-            told(tmp_path, f"enable-http: true, {keys}")
+            configured(tmp_path, f"enable-http: true, {keys}")
     with pytest.raises(SeaTunnelError, match="look, check"):
-        told(tmp_path, f"enable-http: true, {LOGIN}, {USERS.replace('stop', 'dance')}")
+        configured(tmp_path, f"enable-http: true, {LOGIN}, {USERS.replace('stop', 'dance')}")

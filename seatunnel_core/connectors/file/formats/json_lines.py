@@ -21,7 +21,7 @@ from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.fitted import UnreadKeys, fitted
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting, exact_converter
-from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.looking import infer_shape
 from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.nesting import ROW_ID, row_id
 from seatunnel_core.rows.values import Converter, converter, row_converter
@@ -177,7 +177,7 @@ def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
                 object_of(line, dialect)
             except RowError as error:
                 raise RowError(f"line {number}: {error}, so the columns cannot be inferred; declare schema") from None
-    return look(lines, levels).columns()
+    return infer_shape(lines, levels).columns()
 
 
 _LINES = Dialect(delimiter="\x00", quote="")

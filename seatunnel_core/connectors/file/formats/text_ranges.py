@@ -27,7 +27,7 @@ from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFo
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.schema_options import MAX_NESTING, SCHEMA_CONTRACT, SCHEMA_SAMPLE, nesting_of
 from seatunnel_core.rows.inference.fitting import Fitting
-from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.looking import infer_shape
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.nesting import ROW_ID
 from seatunnel_core.rows.schema_block import declared_table
@@ -191,7 +191,9 @@ class JsonLines(TextRanges):
         lines = (line for piece in json_lines.pieces(self.dialect, file, first, last) for line in piece.splitlines())
         written = (line for line in lines if line.strip())
         some = next(written, None)
-        shape = look(islice(chain([] if some is None else [some], written), self._sampled), self.options[MAX_NESTING])
+        shape = infer_shape(
+            islice(chain([] if some is None else [some], written), self._sampled), self.options[MAX_NESTING]
+        )
         file.check()
         return None if some is None else shape.body()
 

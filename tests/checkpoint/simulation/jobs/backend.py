@@ -338,7 +338,7 @@ class SimulatedBackend:
                 continue
             identity = f"{chain.source_ordinal}-{work.attempt.epoch}-{work.attempt.unit.number}"
             key = StagingKey(target.name, chain.source_name, work.attempt.epoch, work.attempt.unit.number, attempt)
-            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))  # type: ignore[attr-defined]
+            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.destination))  # type: ignore[attr-defined]
             staged[target.name] = Committable(
                 id=identity,
                 epoch=work.attempt.epoch,

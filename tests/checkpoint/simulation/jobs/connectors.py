@@ -121,7 +121,7 @@ class SimulatedSink(_InWorld, Sink):
         return written_options(self.options, *self.bound_by)
 
     @property
-    def told(self) -> str:
+    def destination(self) -> str:
         """Where rows of this sink belong, and what becomes of them there."""
         where = (f"{option.key}={self.options[option.key]}" for option in self.bound_by)
         return ", ".join((f"plugin={self.identifier}", *where))
@@ -187,7 +187,7 @@ class SimulatedSink(_InWorld, Sink):
             try:
                 self.world.stage.act(
                     lambda each=committable: sight.publish(
-                        context.epoch, self._name, self.told, each, may_be_committed=may_be_committed
+                        context.epoch, self._name, self.destination, each, may_be_committed=may_be_committed
                     )  # type: ignore[misc]
                 )
             except MissingError as error:
@@ -209,13 +209,17 @@ class SimulatedSink(_InWorld, Sink):
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         sight = self._sight(context)
-        keys = self._act(lambda: sight.to_sweep(self._name, self.told, context.epoch, keep, final=final), "sweep")
+        keys = self._act(
+            lambda: sight.to_sweep(self._name, self.destination, context.epoch, keep, final=final), "sweep"
+        )
         self._act(lambda: sight.sweep(context.epoch, keys), "sweep")
         return len(keys)
 
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         sight = self._sight(context)
-        listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, self.told, retraction), "retraction")
+        listed: list[Published] = self._act(
+            lambda: sight.to_take_back(self._name, self.destination, retraction), "retraction"
+        )
         for publication in listed:
             self._act(lambda each=publication: sight.take_back(context.epoch, each), "retraction")
         return len(listed)

@@ -201,7 +201,7 @@ class People:
             if self._world.blobs.pop(key, None) is not None:
                 del self._world.sights[pipeline_id].storage.checkpoints[self._world.states[key].ref]
 
-    def told(self, process: Process) -> None:
+    def ended(self, process: Process) -> None:
         """A process has ended, and says why."""
         self._chosen = self._intact(process) or self._left(process.refusal)
         failures = [view.failure for view in process.report.pipelines] if process.report is not None else []

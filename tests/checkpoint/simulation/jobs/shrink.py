@@ -14,7 +14,7 @@ def shrink_job(scenario: JobScenario, rule: str) -> Smallest[JobScenario]:
     """Return the smallest job that breaks the rule."""
     shrinking = Shrinking(
         world=JobWorld,
-        told=lambda world: (world.story(10_000), world.stage.clock.steps),
+        described=lambda world: (world.story(10_000), world.stage.clock.steps),
         smaller=_smaller,
         luck=6,
         most_plays=600,

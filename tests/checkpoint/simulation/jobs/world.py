@@ -201,7 +201,7 @@ class JobWorld:
         outcome = "refused" if process.report is None else process.report.outcome.value
         self.counts[outcome] += 1
         self.note(process.name, f"ends: {process.report or process.refusal}")
-        self._people.told(process)
+        self._people.ended(process)
         self._watch(lambda rule: rule.over(process))
 
     def _clear_away(self) -> None:

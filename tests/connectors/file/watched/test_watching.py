@@ -28,7 +28,7 @@ class Watched:
         self.memory = Memory()
         self.now_ms = 1_000_000_000
 
-    def look(self, files: Files, after_ms: int = 10_000) -> FolderChanges:
+    def poll(self, files: Files, after_ms: int = 10_000) -> FolderChanges:
         """Remembers as a checkpoint does."""
         self.now_ms += after_ms
         look = self.watch.poll(versions(files), self.memory, self.now_ms)
@@ -37,7 +37,7 @@ class Watched:
         return look
 
     def taken(self, files: Files, after_ms: int = 10_000) -> list[str]:
-        return [version.path for version in self.look(files, after_ms).taken]
+        return [version.path for version in self.poll(files, after_ms).taken]
 
 
 def versions(files: Files) -> Iterable[FileVersion]:
@@ -66,20 +66,20 @@ class TestTakingUp:
 
     def test_a_late_file_is_seen_whatever_its_name_and_time_say(self) -> None:
         watched = Watched()
-        watched.look({"/d/b": (5, 9)})
-        watched.look({"/d/b": (5, 9), "/d/a": (5, 1)})
+        watched.poll({"/d/b": (5, 9)})
+        watched.poll({"/d/b": (5, 9), "/d/a": (5, 1)})
         assert watched.taken({"/d/b": (5, 9), "/d/a": (5, 1)}) == ["/d/a"]
 
     def test_the_oldest_come_first(self) -> None:
         watched, files = Watched(), {"/d/b": (5, 1), "/d/c": (5, 3), "/d/a": (5, 3)}
-        watched.look(files)
+        watched.poll(files)
         assert watched.taken(files) == ["/d/b", "/d/a", "/d/c"]
 
     def test_more_than_one_look_takes_wait_for_the_next_ones_which_come_at_once(self) -> None:
         watched, files = Watched(most=2), {f"/d/{name}": (5, 1) for name in "abcde"}
-        watched.look(files)
+        watched.poll(files)
         files["/d/new"] = (5, 1)
-        looks = [watched.look(files, after_ms=0 if at else 10_000) for at in range(3)]
+        looks = [watched.poll(files, after_ms=0 if at else 10_000) for at in range(3)]
         assert [[version.path for version in look.taken] for look in looks] == [
             ["/d/a", "/d/b"],
             ["/d/c", "/d/d"],
@@ -90,28 +90,28 @@ class TestTakingUp:
 
     def test_what_changes_while_it_waits_is_looked_at_anew(self) -> None:
         watched, files = Watched(most=1), {"/d/a": (5, 1), "/d/b": (5, 2)}
-        watched.look(files)
+        watched.poll(files)
         assert watched.taken(files) == ["/d/a"]
         files["/d/b"] = (7, 3)
         assert [watched.taken(files, after_ms) for after_ms in (0, 10_000, 10_000)] == [[], [], ["/d/b"]]
 
     def test_two_listings_are_an_interval_apart_also_over_a_restart(self) -> None:
         watched, files = Watched(), {"/d/a": (5, 1)}
-        watched.look(files)
-        look = watched.look(files, after_ms=3_000)
+        watched.poll(files)
+        look = watched.poll(files, after_ms=3_000)
         assert (look.taken, look.again_ms) == ((), 7_000)
         assert watched.taken(files, after_ms=7_000) == ["/d/a"]
 
     def test_a_clock_that_was_put_back_does_not_stop_it(self) -> None:
         watched, files = Watched(), {"/d/a": (5, 1)}
-        watched.look(files)
+        watched.poll(files)
         assert watched.taken(files, after_ms=-3_600_000) == ["/d/a"]
 
     def test_from_now_on(self) -> None:
         watched = Watched(from_now_on=True)
         files = {"/d/old": (5, 1)}
-        watched.look(files)
-        watched.look(files | {"/d/new": (5, 1)})
+        watched.poll(files)
+        watched.poll(files | {"/d/new": (5, 1)})
         assert watched.taken(files | {"/d/new": (5, 1)}) == ["/d/new"]
 
 
@@ -120,7 +120,7 @@ class TestAfterwards:
         """Three files are read."""
         watched = Watched()
         for _ in range(2):
-            look = watched.look(self.files)
+            look = watched.poll(self.files)
         assert len(look.taken) == 3
         return watched
 
@@ -129,43 +129,43 @@ class TestAfterwards:
     def test_a_file_that_changes_is_named_once_and_not_read_again(self) -> None:
         watched = self.begun()
         changed = self.files | {"/d/b": (8, 7), "/d/a": (5, 4)}
-        look = watched.look(changed)
+        look = watched.poll(changed)
         assert look.taken == ()
         assert look.warnings == (
             "these files changed after they were read, and are not read again: /d/a, /d/b. "
             "Write new rows into new files",
         )
-        assert [watched.look(changed).warnings for _ in range(2)] == [(), ()]
+        assert [watched.poll(changed).warnings for _ in range(2)] == [(), ()]
 
     def test_of_many_a_few_are_named(self) -> None:
         files = {f"/d/{number}": (5, 1) for number in range(8)}
         watched = Watched(from_now_on=True)
-        watched.look(files)
-        (warning,) = watched.look(dict.fromkeys(files, (6, 1))).warnings
+        watched.poll(files)
+        (warning,) = watched.poll(dict.fromkeys(files, (6, 1))).warnings
         assert "/d/0, /d/1, /d/2, /d/3, /d/4 and 3 more" in warning
 
     def test_a_file_that_is_gone_is_forgotten_after_two_listings(self) -> None:
         watched = self.begun()
         size = len(watched.memory.body()["seen"])
         left = {"/d/a": (5, 1)}
-        watched.look(left)
+        watched.poll(left)
         assert len(watched.memory.missing) == 2
-        watched.look(left)
+        watched.poll(left)
         assert len(watched.memory.body()["seen"]) < size
         assert (len(watched.memory.seen), len(watched.memory.missing)) == (1, 0)
-        watched.look(self.files)
+        watched.poll(self.files)
         assert watched.taken(self.files) == ["/d/b", "/d/c"], "who brings one back wants it read"
 
     def test_a_file_that_one_listing_missed_was_read(self) -> None:
         watched = self.begun()
-        watched.look({"/d/a": (5, 1)})
+        watched.poll({"/d/a": (5, 1)})
         assert [watched.taken(self.files) for _ in range(3)] == [[], [], []]
 
     def test_a_folder_that_looks_empty_forgets_nothing(self) -> None:
         """A disk that is not mounted for a while: all of it would be read again."""
         watched = self.begun()
         for _ in range(5):
-            watched.look({})
+            watched.poll({})
         assert [watched.taken(self.files) for _ in range(3)] == [[], [], []]
 
     def test_what_is_remembered_is_about_as_long_as_the_folder(self) -> None:
