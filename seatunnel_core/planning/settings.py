@@ -92,6 +92,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
                 bounded=source.source.bounded,
                 ordered=is_ordered(pipeline, source),
                 serial=_is_serial(pipeline, source),
+                keyed=_is_serial(pipeline, source) and not _needs_whole_order(pipeline, source),
                 sinks=tuple(sink.name for sink in pipeline.sinks if source.name in feeds[sink.name]),
                 parallelism=source.parallelism,
                 units_per_slot=_units_per_slot(pipeline, source),
@@ -116,6 +117,11 @@ def _is_serial(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
     """Return True if units are written to a target when they run, and must be written in split order."""
     ordered = source.source.ordered
     return any(sink.writes_directly and (ordered or sink.needs_order) for sink in _fed_by(pipeline, source))
+
+
+def _needs_whole_order(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
+    """Return True if a sink needs the order of all splits, including those that commute for the source."""
+    return any(sink.needs_order for sink in _fed_by(pipeline, source))
 
 
 def _fed_by(pipeline: PlannedPipeline, source: PlannedSource) -> tuple[Sink, ...]:

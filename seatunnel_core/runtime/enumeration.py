@@ -5,7 +5,7 @@ from typing import Any
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, splits_of
+from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, ordering_keys_of, splits_of
 from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
@@ -18,6 +18,7 @@ def freeze(enumeration: Enumeration) -> bytes:
         "version": FORMAT_VERSION,
         "schemas": [_freeze_schema(schema) for schema in enumeration.schemas],
         "splits": [[split.weight_bytes, split.rows, split.body] for split in enumeration.splits],
+        **ordering_keys_of(enumeration.splits),
     }
     return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.stored_fields import Stored
+from seatunnel_core.stored_fields import Stored, added
 
 
 @frozen(kw_only=True)
@@ -23,3 +23,8 @@ class Split(Stored):
 
     body: Mapping[str, Any] = field(repr=False)
     """Data that the source needs to read the split: JSON values only, a few hundred bytes."""
+
+    ordering_key: str | None = added(None, omitted=True)
+    """Short text. Two splits of an ordered source *commute* if both have a key and the keys differ: the rows of one may
+    be written before, after or between the rows of the other. ``None`` for a split that commutes with no other split
+    (protocol rule R13)."""

@@ -26,6 +26,12 @@ class WorkUnit(Stored):
         """Sum of the exact or estimated numbers of rows of the splits."""
         return sum(split.rows for split in self.splits)
 
+    @property
+    def ordering_keys(self) -> frozenset[str]:
+        """Ordering keys of the splits; empty if a split has none, so that the unit commutes with no other one."""
+        keys = {split.ordering_key for split in self.splits}
+        return frozenset() if None in keys else frozenset(key for key in keys if key is not None)
+
 
 @frozen(kw_only=True)
 class AttemptId(Stored):

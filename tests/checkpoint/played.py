@@ -31,6 +31,9 @@ ORDERED = Topology(
 SERIAL = Topology(sources=tuple(evolve(each, serial=True) for each in ORDERED.sources), sinks=ORDERED.sinks)
 """Ordered, with a sink that writes directly."""
 
+KEYED = Topology(sources=tuple(evolve(each, keyed=True, parallelism=4) for each in SERIAL.sources), sinks=SERIAL.sinks)
+"""The same, and splits with different ordering keys commute."""
+
 ENDLESS = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), bounded=False, parallelism=2),),
     sinks=(SinkSpec(name="out", ordinal=0),),
@@ -40,8 +43,13 @@ PASSING = Failure(kind=FailureKind.TRANSIENT, message="a worker is gone")
 LASTING = Failure(kind=FailureKind.DATA, message="row 7 is bad")
 
 
-def splits(count: int, *, rows: int = 1, weight_bytes: int = 10) -> tuple[Split, ...]:
-    return tuple(Split(index=index, weight_bytes=weight_bytes, rows=rows, body={"n": index}) for index in range(count))
+def splits(count: int, *, rows: int = 1, weight_bytes: int = 10, keys: str = "") -> tuple[Split, ...]:
+    """Splits whose ordering keys are the letters of ``keys``, in turn; ``-`` stands for none."""
+    split = Split(index=0, weight_bytes=weight_bytes, rows=rows, body={})
+    found = [None if key == "-" else key for key in keys] or [None]
+    return tuple(
+        evolve(split, index=index, body={"n": index}, ordering_key=found[index % len(found)]) for index in range(count)
+    )
 
 
 def info_of(state: PipelineState) -> CheckpointInfo:
@@ -113,7 +121,7 @@ class Played:
             self.deliver(events.CheckpointLoaded(now_ms=0, state=stored))
         return self.only(commands.StoreCheckpoint).state
 
-    def run(self, count: int = 0, *, stored: PipelineState | None = None, **shape: int) -> None:
+    def run(self, count: int = 0, *, stored: PipelineState | None = None, **shape: Any) -> None:
         """Up to running, with ``count`` splits in every source that asks for them."""
         self.stored(self.begin(stored).checkpoint_id)
         self.deliver(events.SinksPrepared(now_ms=0))
@@ -123,7 +131,7 @@ class Played:
         for asked in self.get(commands.Enumerate):
             self.enumerated(count, source=asked.source, **shape)
 
-    def enumerated(self, count: int, *, source: str = "in", **shape: int) -> None:
+    def enumerated(self, count: int, *, source: str = "in", **shape: Any) -> None:
         self.deliver(
             events.Enumerated(now_ms=0, source=source, splits=splits(count, **shape), attachment=f"frozen-{source}")
         )

@@ -121,13 +121,29 @@ def test_units_run_one_after_another_only_if_a_sink_writes_them_directly_and_the
     }
     """
 
-    def topology() -> list[tuple[str, bool, bool]]:
+    def topology() -> list[tuple[str, bool, bool, bool]]:
         (pipeline,) = planned("job.mode = STREAMING", nodes).pipelines
-        return [(spec.name, spec.ordered, spec.serial) for spec in topology_of(pipeline).sources]
+        return [(spec.name, spec.ordered, spec.serial, spec.keyed) for spec in topology_of(pipeline).sources]
 
-    assert topology() == [("a", False, False), ("b", False, False), ("c", False, False)]
+    assert topology() == [("a", False, False, False), ("b", False, False, False), ("c", False, False, False)]
     monkeypatch.setattr(plugins_for_plans.Stream, "ordered", True)
-    assert topology() == [("a", False, False), ("b", True, True), ("c", True, False)]
+    assert topology() == [("a", False, False, False), ("b", True, True, True), ("c", True, False, False)]
+
+
+@pytest.mark.parametrize("sink", [plugins_for_plans.Console, plugins_for_plans.FileSink], ids=["direct", "staging"])
+def test_ordering_keys_do_not_count_if_a_sink_needs_the_order_of_all_rows(
+    sink: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that stages: results that may overtake each other reach it, too."""
+    nodes = """
+    source { Stream { plugin_output = a } }
+    sink { Console { plugin_input = a }, LocalFile { path = /all, plugin_input = a } }
+    """
+    monkeypatch.setattr(plugins_for_plans.Stream, "ordered", True)
+    (pipeline,) = planned("job.mode = STREAMING", nodes).pipelines
+    assert [(spec.serial, spec.keyed) for spec in topology_of(pipeline).sources] == [(True, True)]
+    monkeypatch.setattr(sink, "needs_order", True)
+    assert [(spec.serial, spec.keyed) for spec in topology_of(pipeline).sources] == [(True, False)]
 
 
 def test_a_sink_that_needs_the_order_makes_sources_serial_only_if_it_writes_directly(

@@ -5,6 +5,7 @@ import os
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION
 from seatunnel_core.connector_api.source import Enumeration
@@ -36,6 +37,15 @@ def enumeration(splits: int = 3) -> Enumeration:
 
 def test_comes_back_as_it_was() -> None:
     assert thaw(freeze(enumeration())) == enumeration()
+
+
+def test_ordering_keys_come_back_and_leave_no_trace_where_there_are_none() -> None:
+    """So that enumerations without them have the bytes that they had before."""
+    plain = enumeration()
+    keyed = evolve(plain, splits=tuple(evolve(split, ordering_key=f"t/{split.index % 2}") for split in plain.splits))
+    assert thaw(freeze(keyed)) == keyed
+    assert json.loads(freeze(keyed))["splits"] == json.loads(freeze(plain))["splits"]
+    assert b"ordering_keys" not in freeze(plain)
 
 
 def test_keys_and_comments_come_back_as_they_were() -> None:

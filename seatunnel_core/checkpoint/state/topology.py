@@ -23,7 +23,10 @@ class SourceSpec:
     """True if committables are forwarded in the order of the splits (R13)."""
 
     serial: bool = False
-    """True if units also run one after another, because a sink of an ordered source writes directly (R13)."""
+    """True if the units also run in order, because a sink of an ordered source writes directly (R13)."""
+
+    keyed: bool = False
+    """True if units of a serial source that commute by their ordering keys may overtake each other (R13)."""
 
     sinks: tuple[str, ...]
     """Names of the sinks that receive the rows; at least one."""
@@ -58,8 +61,8 @@ class Topology:
     """Vertices of one pipeline and their connections: each source has a task, which sends to the source's sinks.
 
     Raises:
-        UsageError: A name is not unique, a source refers to an unknown sink, a sink has no source, no source exists, or
-            a serial source is not ordered.
+        UsageError: A name is not unique, a source refers to an unknown sink, a sink has no source, no source exists, a
+            serial source is not ordered, or a keyed source is not serial.
     """
 
     sources: tuple[SourceSpec, ...] = field()
@@ -81,6 +84,8 @@ class Topology:
                 )
             if source.serial and not source.ordered:
                 raise UsageError(f"source {source.name!r} is serial but not ordered")
+            if source.keyed and not source.serial:
+                raise UsageError(f"source {source.name!r} is keyed but not serial")
         if fed != set(sink_names):
             raise UsageError(f"the sources feed {sorted(fed)}, but the pipeline's sinks are {sorted(sink_names)}")
 

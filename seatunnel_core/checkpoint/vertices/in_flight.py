@@ -30,10 +30,12 @@ class HalfBuiltUnit:
     splits: list[Split] = field(factory=list)
     bytes: int = 0
     rows: int = 0
+    ordering_keys: set[str | None] = field(factory=set)
 
     def add(self, split: Split) -> None:
         """Append a split to the unit."""
         self.splits.append(split)
+        self.ordering_keys.add(split.ordering_key)
         self.bytes += split.weight_bytes
         self.rows += split.rows
 

@@ -1,6 +1,6 @@
 """Vertex in the driver that combines the splits of one source into work units and runs them on Spark."""
 
-import heapq
+from bisect import insort
 from typing import assert_never
 
 from attrs import evolve
@@ -30,6 +30,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
     SplitSent,
     ToTask,
 )
+from seatunnel_core.checkpoint.vertices.turns import fits_keys, in_turn
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.fact import Fact
@@ -60,6 +61,7 @@ class TaskVertex:
         self._wiring = wiring
         most = max(spec.parallelism, limits.max_units_in_flight) if spec.splits_apart else limits.max_units_in_flight
         self._slots = min(spec.parallelism * spec.units_per_slot, most)
+        self._separates_keys = spec.keyed and spec.parallelism > 1
         self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
         self._next_unit = 1
         self._unit_bytes = limits.target_unit_bytes
@@ -143,6 +145,7 @@ class TaskVertex:
         if half_built is not None and (
             half_built.bytes + split.weight_bytes > self._unit_bytes
             or half_built.rows + split.rows > self._limits.target_unit_rows
+            or (self._separates_keys and not fits_keys(half_built, split, self._limits.smallest_unit_bytes))
         ):
             self._close_half_built()
             half_built = None
@@ -169,25 +172,34 @@ class TaskVertex:
         unit = self._half_built.as_unit()
         self._half_built = None
         self._flights[unit.number] = UnitInFlight(unit)
-        heapq.heappush(self._queue, unit.number)
+        insort(self._queue, unit.number)
         self._admit()
 
     # Units run.
 
     def _admit(self) -> None:
         """Submit queued units to Spark, oldest first."""
-        while self._begun and not self._stopped and self._queue and self._may_run(self._queue[0]):
-            self._run(self._flights[heapq.heappop(self._queue)])
+        while self._begun and not self._stopped:
+            number = self._next_in_turn()
+            if number is None or not self._has_slot(number):
+                return
+            self._queue.remove(number)
+            self._run(self._flights[number])
 
-    def _may_run(self, number: int) -> bool:
-        """Return True if the oldest queued unit may run now.
+    def _next_in_turn(self) -> int | None:
+        """Return the oldest queued unit that waits for no older unit (R13); ``None`` if there is none."""
+        if not self.spec.serial:
+            return self._queue[0] if self._queue else None
+        flights = in_turn(self._flights.values(), keyed=self.spec.keyed)
+        return next((flight.unit.number for flight in flights if flight.unit.number in self._queue), None)
 
-        For an ordered source, the oldest unit in flight does not need a free slot, because all other units wait for it
-        (R3). If the source is serial, no other unit runs, even while the oldest one waits for its retry (R13).
+    def _has_slot(self, number: int) -> bool:
+        """Return True if a unit has a slot.
+
+        The oldest unit in flight of an ordered source needs none, because all other units wait for it (R3).
         """
-        if self.spec.ordered and number == next(iter(self._flights)):
-            return True
-        return not self.spec.serial and self.units_running < self._slots
+        oldest = self.spec.ordered and number == next(iter(self._flights))
+        return oldest or self.units_running < self._slots
 
     def _run(self, flight: UnitInFlight) -> None:
         flight.attempts += 1
@@ -249,9 +261,9 @@ class TaskVertex:
         if self._limited:
             unit = flight.unit
             self._source.send(Correction(event.rows_read - unit.rows, event.bytes_read - unit.weight_bytes))
-        if self.spec.ordered:
+        if self.spec.ordered and not self.spec.keyed:
             self._hand_on_in_order()
-        else:
+        else:  # each older unit of a keyed source that is still in flight commutes with this one
             self._hand_on(flight)
         self._admit()
         self._lend()
@@ -281,7 +293,7 @@ class TaskVertex:
         return evolve(event.failure, message=f"{event.failure.message}; {poison}")
 
     def _requeue(self, number: int) -> None:
-        heapq.heappush(self._queue, number)
+        insort(self._queue, number)
         self._admit()
 
     def _stop_running(self, flight: UnitInFlight) -> None:
@@ -376,4 +388,4 @@ class TaskVertex:
             self._flights[held.unit.number] = flight
             self._lent += len(held.unit.splits)
             if flight.finished is None:
-                heapq.heappush(self._queue, held.unit.number)
+                insort(self._queue, held.unit.number)

@@ -185,6 +185,19 @@ def test_the_stored_bytes_are_those_of_the_first_version() -> None:
     assert decode(COMPLETE.encode()) == complete_states()
 
 
+def test_an_ordering_key_is_a_member_that_earlier_versions_ignore() -> None:
+    split = Split(index=0, weight_bytes=1, rows=1, body={}, ordering_key="t/0")
+    states = VertexStates(
+        tasks={"in": TaskState(next_unit=2, units=(HeldUnit(unit=WorkUnit(number=1, splits=(split,))),))}
+    )
+    stored = json.loads(encode(states))["vertices"]["task in"]
+    assert stored["version"] == 1
+    assert stored["state"]["units"][0]["splits"] == [
+        {"index": 0, "weight_bytes": 1, "rows": 1, "body": {}, "ordering_key": "t/0"}
+    ]
+    assert decode(encode(states)) == states
+
+
 def test_the_format_is_readable() -> None:
     document = json.loads(encode(VertexStates.at_start(ONE_TO_ONE)))
     assert document["format"] == 1

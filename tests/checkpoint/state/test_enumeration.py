@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, splits_of
+from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, ordering_keys_of, splits_of
 
 
 def test_splits_are_numbered_in_order() -> None:
@@ -15,6 +16,23 @@ def test_splits_are_numbered_in_order() -> None:
         (0, 10, 2, 1),
         (1, 20, 4, 2),
     ]
+
+
+def test_ordering_keys_are_a_member_of_their_own_that_earlier_versions_do_not_read() -> None:
+    document = {"version": FORMAT_VERSION, "splits": [[1, 1, {}], [1, 1, {}]], "ordering_keys": ["t/0", None]}
+    splits = splits_of(document)
+    assert [split.ordering_key for split in splits] == ["t/0", None]
+    assert ordering_keys_of(splits) == {"ordering_keys": ["t/0", None]}
+    assert ordering_keys_of([evolve(split, ordering_key=None) for split in splits]) == {}
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [(["a"], "2 splits have 1 ordering keys"), (["a", 7], "'ordering_key' must be a string"), ("ab", "must be a list")],
+)
+def test_ordering_keys_that_are_none_are_refused(keys: object, says: str) -> None:
+    with pytest.raises(StateFormatError, match=says):
+        splits_of({"version": FORMAT_VERSION, "splits": [[1, 1, {}], [1, 1, {}]], "ordering_keys": keys})
 
 
 @pytest.mark.parametrize(

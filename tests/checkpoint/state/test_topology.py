@@ -27,6 +27,7 @@ def sink(name: str) -> SinkSpec:
         ((source("a", "y"),), (sink("x"),), r"feed \['y'\], but the pipeline's sinks are \['x'\]"),
         ((source("a", "x"),), (sink("x"), sink("y")), r"sinks are \['x', 'y'\]"),
         ((evolve(source("a", "x"), serial=True),), (sink("x"),), "source 'a' is serial but not ordered"),
+        ((evolve(source("a", "x"), ordered=True, keyed=True),), (sink("x"),), "source 'a' is keyed but not serial"),
     ],
 )
 def test_what_cannot_work_is_named(sources: tuple[SourceSpec, ...], sinks: tuple[SinkSpec, ...], said: str) -> None:
