@@ -12,6 +12,8 @@ SHORT = (
     Bounds(engines=2, retained=1),
     Bounds(engines=2, retained=2),
     Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True),
+    Bounds(engines=2, rows=3, triggers=(1, 0), ordered=True, keys="aba"),
+    Bounds(engines=1, rows=3, triggers=(1,), ordered=True, keys="a-b", faults=1),
     Bounds(engines=3, triggers=(1, 0)),
     Bounds(engines=2, triggers=(2, 0), rewinds=1),
     Bounds(engines=2, triggers=(1, 0), endless=True),
@@ -43,6 +45,9 @@ LARGE = (
     Bounds(engines=2, rows=2, triggers=(1, 1), retained=1, endless=True),
     Bounds(engines=2, triggers=(2, 0), rewinds=1, endless=True),
     Bounds(engines=3, triggers=(1, 0), endless=True),
+    Bounds(engines=2, rows=3, triggers=(1, 0), ordered=True, keys="a-a"),
+    Bounds(engines=2, rows=3, triggers=(1, 0), ordered=True, keys="aab", faults=1),
+    Bounds(engines=3, rows=2, triggers=(1, 0), ordered=True, keys="ab"),
 )
 """Some minutes."""
 

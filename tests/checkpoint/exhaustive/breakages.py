@@ -1,4 +1,4 @@
-"""R4, R5, R6, R8, R9 and R10 broken on purpose, to show that visiting all worlds of this size finds it."""
+"""R4, R5, R6, R8, R9, R10 and R13 broken on purpose, to show that visiting all worlds of this size finds it."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -25,6 +25,7 @@ from tests.checkpoint.exhaustive.properties import Key
 from tests.checkpoint.exhaustive.worlds import Bounds, Op, World
 from tests.checkpoint.simulation.fact_mutations import FACT_MUTATIONS
 from tests.checkpoint.simulation.mutations import forget_what_was_seen
+from tests.checkpoint.simulation.order_mutations import ORDER_MUTATIONS
 from tests.checkpoint.simulation.rewind_mutations import REWIND_MUTATIONS
 
 TWO = Bounds(engines=2, rows=1, triggers=(2, 1))
@@ -33,6 +34,8 @@ ENDLESS = Bounds(engines=2, rows=1, triggers=(1, 0), endless=True)
 BACK = Bounds(engines=2, rows=1, triggers=(2, 0), rewinds=1)
 BACK_AND_AGAIN = Bounds(engines=3, rows=1, triggers=(1, 0), rewinds=1)
 ASKED = Bounds(engines=2, rows=2, triggers=(1, 0), asks=True)
+KEYLESS_IN_THE_MIDDLE = Bounds(engines=1, rows=3, triggers=(0,), ordered=True, keys="a-a", faults=1)
+KEYLESS_AT_THE_END = Bounds(engines=1, rows=3, triggers=(0,), ordered=True, keys="ab-", faults=1)
 IN_ORDER = Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True)
 
 
@@ -154,6 +157,14 @@ REWOUND = {
 """Of the breakages of R10 that the simulation knows, those that show in worlds of this size."""
 
 
+DIRECTLY = {
+    "units that write directly run in every free slot": KEYLESS_IN_THE_MIDDLE,
+    "newer units write while an older one waits for its retry": KEYLESS_IN_THE_MIDDLE,
+    "newer units do not wait for one without ordering key": KEYLESS_IN_THE_MIDDLE,
+    "a unit without ordering key does not wait for older ones": KEYLESS_AT_THE_END,
+}
+"""Of the breakages of R13 that the simulation knows, those that show in what is written."""
+
 BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R4c", "the latest is the largest id of any epoch", THREE, broken=lambda: patch.object(
         restored_module, "choose_base", _latest_by_id)),
@@ -182,6 +193,8 @@ BREAKAGES: tuple[Breakage, ...] = (
         SourceVertex, "_pass_barrier", forget_what_was_seen(SourceVertex._pass_barrier))),
     *(Breakage("R17", each.what, ENDLESS, broken=each.broken) for each in FACT_MUTATIONS
       if each.what in ("forget facts that the cursor does not contain", "keep facts that the cursor contains")),
+    *(Breakage("R13", each.what, bounds, broken=each.broken) for each in ORDER_MUTATIONS
+      if (bounds := DIRECTLY.get(each.what)) is not None),
     *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS
       if (bounds := REWOUND.get(each.what)) is not None),
 )  # fmt: skip

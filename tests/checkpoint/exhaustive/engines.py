@@ -33,7 +33,8 @@ class Engines:
         self._bounds = bounds
         self._store_begins_with = store_begins_with
         split = Split(index=0, weight_bytes=1, rows=1, body={})
-        self.splits = tuple(evolve(split, index=index) for index in range(bounds.rows))
+        keys = [None if key == "-" else key for key in bounds.keys] or [None] * bounds.rows
+        self.splits = tuple(evolve(split, index=index, ordering_key=keys[index]) for index in range(bounds.rows))
         self._frozen = () if bounds.endless else self.splits
         source = SourceSpec(
             name="in",
@@ -41,6 +42,8 @@ class Engines:
             sinks=("out",),
             parallelism=bounds.rows,
             ordered=bounds.ordered,
+            serial=bool(bounds.keys),
+            keyed=bool(bounds.keys),
             bounded=not bounds.endless,
         )
         self._topology = Topology(sources=(source,), sinks=(SinkSpec(name="out", ordinal=0, retracts=True),))
@@ -105,8 +108,8 @@ class Engines:
                 news.append((event, "enumerated"))
             case commands.Poll(memory=memory, next_index=next_index):
                 under_way.append(("look for more", memory.get("given", 0), next_index, _known(command)))
-            case commands.RunUnit(attempt=UnitAttempt(unit=unit)):
-                under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))
+            case commands.RunUnit(attempt=UnitAttempt(unit=unit, number=number)):
+                under_way.append(("run", unit.number, tuple(split.index for split in unit.splits), number))
             case commands.Commit(committables=committables, may_be_committed=again):
                 named = tuple((each.id, Key(each.epoch, each.unit), bits(each.body["rows"])) for each in committables)
                 under_way.append(("commit", named, 0, again))

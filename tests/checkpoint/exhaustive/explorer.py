@@ -118,8 +118,9 @@ def sentence(model: Model, step: Step) -> str:
             what = f"{does[word]} {state.ref} ({state.checkpoint_type.value})"
         case "load", [ref]:
             what = f"loads {ref}"
-        case "run", [unit, rows]:
-            what = f"stages unit {unit} with rows {', '.join(map(str, rows))}"
+        case "run", [unit, rows, attempt]:
+            does = "writes" if model.bounds.keys else "stages"
+            what = f"{does} unit {unit} with rows {', '.join(map(str, rows))}" + (", again" if attempt > 1 else "")
         case "commit", [committables, done, again]:
             key = committables[done][1]
             what = f"publishes unit {key.unit} of epoch {key.epoch}" + (", perhaps again" if again else "")

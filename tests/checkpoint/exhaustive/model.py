@@ -18,8 +18,9 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api import retention
-from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing
+from seatunnel_storage_api.state import CheckpointType, PipelineListing
 from tests.checkpoint.exhaustive.engines import Engines
+from tests.checkpoint.exhaustive.failures import commit_failed, storage_failed, unit_failed
 from tests.checkpoint.exhaustive.properties import Key, bits, live_by_hand, require, some
 from tests.checkpoint.exhaustive.worlds import Bounds, Engine, Op, Step, World
 
@@ -38,18 +39,22 @@ class Model:
         self.too_much = lru_cache(maxsize=None)(self._too_much)
 
     def first(self) -> World:
-        return World((), (), frozenset(), frozenset(), 0, frozenset(), (), self.bounds.faults)
+        bounds = self.bounds
+        return World((), (), frozenset(), frozenset(), 0, frozenset(), (), bounds.unwritten, bounds.faults)
 
     # ---- Every step that may come next. ----
 
     def steps(self, world: World) -> Iterator[Step]:
         for number, engine in enumerate(world.engines):
             for op in engine.under_way:
+                if op[0] == "run" and self.bounds.keys and self.refuses(world, number):
+                    continue
                 if not (op[0] == "fire" and op[1].startswith("expire")):
                     yield Step(number, op)
                 elif world.faults:
                     yield Step(number, op, "too late")
-                if world.faults and op[0] in ("put", "commit") and not self.engines.ended(engine):
+                fallible = ("put", "commit", "run") if self.bounds.keys else ("put", "commit")
+                if world.faults and op[0] in fallible and not self.engines.ended(engine):
                     yield Step(number, op, "fails")
                     yield Step(number, op, "is done and fails")
             if engine.triggers and self.engines.phase(engine) is Phase.RUNNING:
@@ -94,6 +99,8 @@ class Model:
         if not self._went_back(world, number):
             missing = bits(range(self.bounds.rows)) & ~world.published
             require(not missing, "R7", f"the pipeline is finished without {some(missing)}")
+        newest = self.bounds.newest
+        require(world.written == newest, "R13", f"the last rows written are {world.written}, not {newest}")
 
     def _went_back(self, world: World, number: int) -> bool:
         """Whether a newer engine acts from a restore point that takes rows back: it sweeps and takes what this one
@@ -148,7 +155,7 @@ class Model:
             if self._states[each].ref == op[1]:
                 event = events.CheckpointLoaded(now_ms=0, state=self._states[each])
                 return self._hears(world, number, op, event, ("loaded", each))
-        return self._hears(world, number, op, _storage_failed(None), "nothing to load")
+        return self._hears(world, number, op, storage_failed(None), "nothing to load")
 
     def list_published(self, world: World, number: int, op: Op, _how: str) -> World:
         """R10. Where nobody removed a checkpoint, the base knows all that is published."""
@@ -162,7 +169,7 @@ class Model:
         if how != "fails":
             world = self.stored(world, number, op[1])
         if how:
-            return self._hears(world, number, op, _storage_failed(state.ref), ("not stored", state.ref))
+            return self._hears(world, number, op, storage_failed(state.ref), ("not stored", state.ref))
         ended = self.engines.ended(world.engines[number])
         return self._goes_on(world, number, op, None if ended else ("check", op[1]))
 
@@ -237,11 +244,17 @@ class Model:
 
     # ---- The target. ----
 
-    def run(self, world: World, number: int, op: Op, _how: str) -> World:
-        """A task stages, and its result counts or not."""
+    def run(self, world: World, number: int, op: Op, how: str) -> World:
+        """A task stages or writes, and its result counts or not. Rows that a task of an older engine writes after a
+        newer one has begun are no matter of the protocol: tasks end with their engine."""
         self._require_acting(world, number, op)
-        _, unit, rows = op
+        _, unit, rows, attempt = op
         epoch = number + 1
+        if self.bounds.keys and how != "fails":
+            world = world._replace(written=self.bounds.written(world.written, rows))
+        if how:
+            failed = unit_failed(AttemptId(unit=unit, epoch=epoch, number=attempt))
+            return self._hears(world, number, op, failed, ("unit fails", unit, attempt))
         committable = Committable(
             id=f"0-{epoch}-{unit}",
             epoch=epoch,
@@ -254,7 +267,7 @@ class Model:
         event = events.UnitFinished(
             now_ms=0,
             task="in",
-            attempt=AttemptId(unit=unit, epoch=epoch, number=1),
+            attempt=AttemptId(unit=unit, epoch=epoch, number=attempt),
             rows_read=len(rows),
             bytes_read=1,
             rows_skipped=0,
@@ -262,7 +275,7 @@ class Model:
             facts=tuple({"split": row} for row in rows) if self.bounds.endless else (),
         )
         world = world._replace(staged=world.staged | {Key(epoch, unit)})
-        return self._hears(world, number, op, event, ("finished", epoch, unit, rows))
+        return self._hears(world, number, op, event, ("finished", epoch, unit, rows, attempt))
 
     def commit(self, world: World, number: int, op: Op, how: str) -> World:
         """The next of a batch: publish it, or find that it was published before (R8)."""
@@ -271,7 +284,7 @@ class Model:
         ids = tuple(identity for identity, _, _ in committables)
         _, key, rows = committables[done]
         if how == "fails":
-            return self._hears(world, number, op, _commit_failed((), FailureKind.TRANSIENT), ("commit fails",))
+            return self._hears(world, number, op, commit_failed((), FailureKind.TRANSIENT), ("commit fails",))
         if key in world.staged:
             world = self._publish(world, number, key, rows)
         elif again:
@@ -280,9 +293,9 @@ class Model:
         else:
             newest = world.markers[-1] == number + 1
             require(not newest, "R8", f"{key} is not staged, and nobody may have published it before")
-            return self._hears(world, number, op, _commit_failed(ids[:done], FailureKind.DATA), ("missing", done))
+            return self._hears(world, number, op, commit_failed(ids[:done], FailureKind.DATA), ("missing", done))
         if how:
-            failure = _commit_failed(ids[:done], FailureKind.TRANSIENT)
+            failure = commit_failed(ids[:done], FailureKind.TRANSIENT)
             return self._hears(world, number, op, failure, ("commit fails", done))
         if done + 1 < len(ids):
             return self._goes_on(world, number, op, ("commit", committables, done + 1, again))
@@ -382,13 +395,3 @@ class Model:
         pruning = retention.prune(listing, stored=self._states[number].ref, max_retained=self.bounds.retained)
         refs = {info.ref for info in pruning.checkpoints}
         return tuple(each for each in stored if self._states[each].ref in refs), pruning.epochs
-
-
-def _storage_failed(ref: CheckpointRef | None) -> Event:
-    failure = Failure(kind=FailureKind.STORAGE, message="the storage did not answer")
-    return events.StorageFailed(now_ms=0, failure=failure, ref=ref)
-
-
-def _commit_failed(committed: tuple[str, ...], kind: FailureKind) -> Event:
-    failure = Failure(kind=kind, message="the commit was not carried out")
-    return events.CommitFailed(now_ms=0, sink="out", committed=committed, failure=failure)

@@ -1,5 +1,6 @@
 """What a world consists of. All values, so that two ways to the same world are seen to meet."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from attrs import frozen
@@ -34,13 +35,36 @@ class Bounds:
     endless: bool = False
     """Whether the source finds its rows one after the other, and never ends (R12)."""
 
+    keys: str = ""
+    """Of an ordered source whose sink writes directly: the ordering key of each row, a letter, or ``-`` for none. Units
+    may fail then, with their rows written or not (R13)."""
+
     asks: bool = False
     """Whether later starts ask the target what is published (R10)."""
+
+    @property
+    def unwritten(self) -> tuple[int, ...]:
+        """By ordering key, the row that was written last: none."""
+        return (-1,) * len({*self.keys} - {"-"})
+
+    @property
+    def newest(self) -> tuple[int, ...]:
+        """What must be written last."""
+        return self.written(self.unwritten, range(len(self.keys)))
+
+    def written(self, before: tuple[int, ...], rows: Iterable[int]) -> tuple[int, ...]:
+        """What is written last after ``rows`` as well. A row without a key is written over those of all keys."""
+        last = dict(zip(sorted({*self.keys} - {"-"}), before, strict=True))
+        for row in rows:
+            key = self.keys[row]
+            last.update(dict.fromkeys(last, row) if key == "-" else {key: row})
+        return tuple(last.values())
 
     def __str__(self) -> str:
         retained = "all" if self.retained == UNLIMITED else self.retained
         triggers = "+".join(map(str, self.triggers))
         order = (" in order" if self.ordered else "") + (" without end" if self.endless else "")
+        order += f" written directly with the keys {self.keys}" if self.keys else ""
         return (
             f"{self.engines} engines, {self.rows} rows{order}, {triggers} triggers, {retained} retained, "
             f"{self.faults} faults{f', {self.rewinds} going back' if self.rewinds else ''}"
@@ -87,6 +111,9 @@ class World(NamedTuple):
     """What was published, with its rows; recorded where something may be taken back, or the target is asked."""
 
     engines: tuple[Engine, ...]
+    written: tuple[int, ...]
+    """Where the sink writes directly: by ordering key, the row that was written last."""
+
     faults: int
     """How many may still come."""
 

@@ -80,20 +80,9 @@ def draw(seed: int) -> Scenario:
             max_concurrent=rng.choice([1, 1, 2, 3]),
             tolerable_failures=rng.choice([0, 1, 5]),
         ),
-        limits=Limits(
-            target_unit_bytes=rng.choice([10, 25, 40]),
-            target_unit_rows=1_000,
-            credits_per_source=rng.choice([1, 2, 4, 8]),
-            max_units_in_flight=rng.choice([1, 2, 8]),
-            max_uncommitted=rng.choice([1, 2, 5, 100]),
-            max_uncommitted_bytes=rng.choice([30, 1_000]),
-            unit_retries=rng.choice([0, 2, 5]),
-            commit_retries=rng.choice([1, 5]),
-            retry_pause_ms=10,
-            close_unit_after_ms=rng.choice([1, 30]),
-        ),
+        limits=_limits(rng, seed, sources),
         retained=rng.choice([1, 1, 2, 3]),
-        splits={source.name: rng.choice([0, 1, 3, 6, 12]) for source in sources},
+        splits={source.name: rng.choice([0, 1, 3, 6, 12]) + 6 * source.keyed for source in sources},
         reporting=_reporting(seed, sources),
         delayed_messages=rng.random() < 0.3,
         rewinds=_rewinds(seed),
@@ -124,9 +113,39 @@ def _some_endless(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpe
 
 
 def _some_serial(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpec, ...]:
-    """Of the ordered sources, some of which a sink writes directly."""
-    rng = random.Random(seed * 29 + 11)
-    return tuple(evolve(source, serial=rng.random() < 0.4 and source.ordered) for source in sources)
+    """Of the ordered sources, some of which a sink writes directly; most of these by their ordering keys, and then with
+    several readers."""
+    rng, later = random.Random(seed * 29 + 11), random.Random(seed * 29 + 13)
+    serial = [evolve(source, serial=rng.random() < 0.4 and source.ordered) for source in sources]
+    return tuple(
+        evolve(source, keyed=True, parallelism=later.choice([2, 4]))
+        if later.random() < 0.7 and source.serial
+        else source
+        for source in serial
+    )
+
+
+def _limits(rng: random.Random, seed: int, sources: tuple[SourceSpec, ...]) -> Limits:
+    """Where ordering keys count: mostly several units in flight, each with few keys."""
+    limits = Limits(
+        target_unit_bytes=rng.choice([10, 25, 40]),
+        target_unit_rows=1_000,
+        credits_per_source=rng.choice([1, 2, 4, 8]),
+        max_units_in_flight=rng.choice([1, 2, 8]),
+        max_uncommitted=rng.choice([1, 2, 5, 100]),
+        max_uncommitted_bytes=rng.choice([30, 1_000]),
+        unit_retries=rng.choice([0, 2, 5]),
+        commit_retries=rng.choice([1, 5]),
+        retry_pause_ms=10,
+        close_unit_after_ms=rng.choice([1, 30]),
+    )
+    if not any(source.keyed for source in sources):
+        return limits
+    later = random.Random(seed * 29 + 17)
+    smallest_unit_bytes, credits_per_source = later.choice([1, 10, 20]), later.choice([2, 6, 8])
+    return evolve(
+        limits, smallest_unit_bytes=smallest_unit_bytes, credits_per_source=credits_per_source, max_units_in_flight=8
+    )
 
 
 def _reporting(seed: int, sources: tuple[SourceSpec, ...]) -> frozenset[str]:

@@ -62,7 +62,9 @@ def _plainer(source: SourceSpec) -> Iterator[SourceSpec]:
     if not source.bounded:
         yield evolve(source, bounded=True)
     if source.ordered:
-        yield evolve(source, ordered=False, serial=False)
+        yield evolve(source, ordered=False, serial=False, keyed=False)
+    if source.keyed:
+        yield evolve(source, keyed=False)
     if source.parallelism > 1:
         yield evolve(source, parallelism=1)
 

@@ -359,12 +359,14 @@ class World:
         count = self.scenario.splits[source]
         if count:
             count += self.rng.randint(0, 2)
+        ordering_key = ordering_keys(self.scenario.seed, name)
         self.storage.attachments[name] = tuple(
             Split(
                 index=index,
                 weight_bytes=self.rng.randint(1, 15),
                 rows=self.rng.randint(1, 10),
                 body={"enumeration": name, "filtered": [sink for sink in sinks if self.rng.random() < 0.1]},
+                ordering_key=ordering_key(),
             )
             for index in range(count)
         )
@@ -426,6 +428,13 @@ class World:
     def story(self, most: int = 200) -> str:
         """The last steps of the run, readable."""
         return "\n".join(f"{at_ms:>8} ms  {who:<28} {what}" for at_ms, who, what in self.trace[-most:])
+
+
+def ordering_keys(*of: object) -> Callable[[], str | None]:
+    """One to four keys for the splits of a source, in any order, and none for some of them."""
+    rng = random.Random(repr(of))
+    keys = "abcd"[: rng.randint(1, 4)]
+    return lambda: None if rng.random() < 0.15 else rng.choice(keys)
 
 
 def play(seed: int, prepare: Callable[[World], None] | None = None) -> World:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
-from seatunnel_core.config.option import STRING, Option
+from seatunnel_core.config.option import BOOLEAN, STRING, Option
 from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.errors import SourceError
 from seatunnel_core.registry import lookup
@@ -23,32 +24,43 @@ from tests.runtime.ground import ground_in, run_through
 VERSIONS = 4
 SCHEMA = TableSchema(table="items", columns=pa.schema([("id", pa.int64()), ("version", pa.int64())]))
 TROUBLE = ("fails", "is slow")
-_TRIED: set[str] = set()
-"""By job: those of which the first split was read."""
+_READ: dict[str, list[int]] = {}
+"""By job: the splits that were read, in the order in which they were read to their end."""
 
 
 class Versions(Source):
-    """The versions of one row in their order, each a work unit of its own. The oldest is in trouble at first."""
+    """The versions of a row, or of two rows in turn, each a work unit of its own. The oldest is in trouble at first."""
 
     identifier = "Versions"
-    declared = (Option("job", STRING, required=True, doc="The job."), Option("oldest", STRING, doc="Its trouble."))
+    declared = (
+        Option("job", STRING, required=True, doc="The job."),
+        Option("oldest", STRING, doc="Its trouble."),
+        Option("keyed", BOOLEAN, default=False, doc="Two rows, each with an ordering key."),
+    )
     ordered = True
     waits = False
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        splits = (Split(index=at, weight_bytes=1 << 40, rows=1, body={"version": at}) for at in range(VERSIONS))
+        split, keyed = Split(index=0, weight_bytes=1 << 40, rows=1, body={}), self.options["keyed"]
+        rows = [at % 2 if keyed else 0 for at in range(VERSIONS)]
+        splits = (
+            evolve(split, index=at, body={"id": row, "version": at}, ordering_key=f"{row}" if keyed else None)
+            for at, row in enumerate(rows)
+        )
         return Enumeration(schemas=(SCHEMA,), splits=tuple(splits))
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
-        named = self.options["job"]
-        if split.index == 0 and named not in _TRIED:
-            _TRIED.add(named)
+        read, tried = _READ[self.options["job"]], _READ.setdefault(f"{self.options['job']}, tried", [])
+        if split.index == 0 and not tried:
+            tried.append(0)
             if self.options["oldest"] == "fails":
                 error = SourceError("the connection was lost")
                 error.retryable = True
                 raise error
             time.sleep(2)
-        yield Batch(table="items", rows=pa.record_batch([[1], [split.body["version"]]], schema=SCHEMA.columns))
+        read.append(split.index)
+        rows = [[split.body["id"]], [split.body["version"]]]
+        yield Batch(table="items", rows=pa.record_batch(rows, schema=SCHEMA.columns))
 
 
 class Registry:
@@ -64,17 +76,31 @@ class Registry:
         return lookup.sink(identifier)
 
 
-@pytest.mark.parametrize("parallelism", [1, 2])
-@pytest.mark.parametrize("oldest", TROUBLE)
-def test_a_unit_that_fails_or_is_slow_does_not_overwrite_newer_rows(
-    tmp_path: Path, oldest: str, parallelism: int
-) -> None:
+def written(tmp_path: Path, oldest: str, parallelism: int, more: str = "") -> list[tuple[int, int]]:
+    """The rows of the target when a job has ended."""
     shop = tmp_path / "shop.db"
-    source = f'Versions {{ job = "{tmp_path}", oldest = "{oldest}" }}'
+    _READ[f"{tmp_path}"] = []
+    source = f'Versions {{ job = "{tmp_path}", oldest = "{oldest}" {more} }}'
     sink = f'Jdbc {{ url = "jdbc:sqlite:{shop}", table = items, primary_keys = [id], generate_sink_sql = true }}'
     with ground_in(tmp_path) as ground:
         text = job(f"job.mode = BATCH, parallelism = {parallelism}, job.retry.times = 0", [source], [sink])
         report, _ = run_through(ground.run(text, registry=Registry()))
     assert report.outcome is JobOutcome.FINISHED, report
     with closing(sqlite3.connect(shop)) as connection:
-        assert connection.execute("SELECT id, version FROM items").fetchall() == [(1, VERSIONS - 1)]
+        return connection.execute("SELECT id, version FROM items ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+@pytest.mark.parametrize("oldest", TROUBLE)
+def test_a_unit_that_fails_or_is_slow_does_not_overwrite_newer_rows(
+    tmp_path: Path, oldest: str, parallelism: int
+) -> None:
+    assert written(tmp_path, oldest, parallelism) == [(0, VERSIONS - 1)]
+    assert _READ[f"{tmp_path}"] == [*range(VERSIONS)]
+
+
+@pytest.mark.parametrize("oldest", TROUBLE)
+def test_units_with_another_ordering_key_do_not_wait_for_it(tmp_path: Path, oldest: str) -> None:
+    assert written(tmp_path, oldest, 2, ", keyed = true") == [(0, VERSIONS - 2), (1, VERSIONS - 1)]
+    read = _READ[f"{tmp_path}"]
+    assert read.index(1) < read.index(0) < read.index(2)

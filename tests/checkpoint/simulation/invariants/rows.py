@@ -1,16 +1,18 @@
 """Rules of rows on their way: each once, committed after it is stored, swept by nobody who may not, in its order."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.checkpoint.decisions.base import Rewind
 from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.checkpoint.state.topology import SourceSpec
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.work.committable import Committable
-from seatunnel_core.work.unit import AttemptId
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.state import CheckpointType, PipelineState
 from tests.checkpoint.simulation.invariants.invariant import Invariant, live_by_hand, named, stores, understood
 
@@ -198,60 +200,102 @@ class FrozenEnumerations(Invariant):
 
 
 class OrderIsKept(Invariant):
-    """R13: what an ordered source gives reaches a sink in the order of its splits."""
+    """R13: what an ordered source gives reaches a sink in the order of its splits, except for those that commute."""
 
     rule = "R13"
 
     def __init__(self, world: "World") -> None:
         super().__init__(world)
         self._ordered = {spec.name for spec in world.scenario.topology.sources if spec.ordered}
-        self._last: dict[tuple[str, str], int] = {}
+        self._keyed: set[str] = set()
+        self._keys: dict[tuple[str, int], str | None] = {}
+        """By enumeration and index: the ordering keys of splits."""
+
+        self._last: dict[tuple[str, str], dict[str | None, int]] = {}
+        """By sink and source: of each ordering key, the split that was published last."""
 
     def put(self, engine: "Engine", state: PipelineState) -> None:
+        self._keyed.update(spec.name for spec in self.world.scenario.topology.sources if spec.keyed)
         if state.epoch in self.world.rewinds:
             self._last.clear()
+
+    def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        if isinstance(event, events.Enumerated | events.Found):
+            self._keys.update({(split.body["enumeration"], split.index): split.ordering_key for split in event.splits})
 
     def published(self, engine: "Engine", sink: str, committable: Committable, publication: "Published | None") -> None:
         if self.world.is_of_the_past(engine):
             return
-        for _, source, index in publication.rows if publication and committable.source in self._ordered else ():
-            last = self._last.get((sink, source), -1)
+        rows = publication.rows if publication and committable.source in self._ordered else ()
+        for enumeration, source, index in rows:
+            key = self._keys[enumeration, index] if source in self._keyed else None
+            known = self._last.setdefault((sink, source), {})
+            last = max((known[each] for each in known if each == key or None in (each, key)), default=-1)
             self.require(index > last, f"split {index} of {source!r} reaches {sink!r} after split {last}")
-            self._last[sink, source] = index
+            known[key] = index
 
 
 class UnitsTakeTurns(Invariant):
-    """R13, where a sink writes directly: a unit of an ordered source begins when each older one has a result that was
-    accepted, so that what older units write never lands on what newer ones wrote."""
+    """R13, where a sink writes directly: a unit of an ordered source begins when each older split has a result that was
+    accepted, unless the two have different ordering keys; so what older units write never lands on what newer ones
+    wrote."""
 
     rule = "R13"
 
     def __init__(self, world: "World") -> None:
         super().__init__(world)
-        self._turn: dict[tuple[int, str], AttemptId] = {}
-        """By epoch and source: the attempt that began last."""
+        self._written: dict[tuple[int, str], set[int]] = {}
+        """By epoch and source: the splits that are not written any more."""
 
-        self._over: dict[tuple[int, str], bool | None] = {}
-        """Whether it succeeded; ``None`` while its result is awaited."""
+        self._keys: dict[tuple[int, str, int], str | None] = {}
+        """By epoch, source and split: the ordering keys."""
+
+        self._awaited: dict[tuple[int, str, int], UnitAttempt] = {}
+        """By epoch, source and unit: the attempts whose result is awaited."""
+
+    def put(self, engine: "Engine", state: PipelineState) -> None:
+        """A start writes again what was in flight, finished or not."""
+        if state.checkpoint_type is not CheckpointType.RESTORE_POINT:
+            return
+        states = understood(state.states)
+        for name in states.sources:
+            source, in_flight = states.sources[name], states.unread(name, ())
+            self._learn(state.epoch, name, in_flight)
+            again = {split.index for split in in_flight}
+            self._written[state.epoch, name] = {*range(source.cursor)} - again
 
     def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
         epoch = engine.epoch or 0
+        if isinstance(event, events.Enumerated | events.Found):
+            self._learn(epoch, event.source, event.splits)
         if isinstance(event, events.UnitFinished | events.UnitFailed):
-            turn = epoch, event.task
-            if self._turn.get(turn) == event.attempt and self._over[turn] is None:
-                self._over[turn] = isinstance(event, events.UnitFinished)
+            unit = epoch, event.task, event.attempt.unit
+            if unit in self._awaited and self._awaited[unit].id == event.attempt:
+                splits = self._awaited.pop(unit).unit.splits
+                if isinstance(event, events.UnitFinished):
+                    self._written[unit[:2]].update(split.index for split in splits)
         for command in result:
-            if isinstance(command, commands.RunUnit) and engine.protocol._tasks[command.task].spec.serial:
-                self._begins((epoch, command.task), command.attempt.id)
+            if isinstance(command, commands.RunUnit):
+                spec = engine.protocol._tasks[command.task].spec
+                if spec.serial:
+                    self._begins(epoch, spec, command.attempt)
 
-    def _begins(self, turn: tuple[int, str], attempt: AttemptId) -> None:
-        last = self._turn.get(turn)
-        if last is not None:
-            over = self._over[turn]
-            self.require(over is not None, f"{attempt} of {turn[1]!r} begins while {last} runs")
-            right = attempt.unit > last.unit if over else attempt.unit == last.unit
-            self.require(right, f"{attempt} of {turn[1]!r} begins after {last} {'succeeded' if over else 'failed'}")
-        self._turn[turn], self._over[turn] = attempt, None
+    def _begins(self, epoch: int, spec: SourceSpec, attempt: UnitAttempt) -> None:
+        source = spec.name
+        written, own = self._written[epoch, source], {split.index for split in attempt.unit.splits}
+        self.require(not own & written, f"{attempt.id} of {source!r} begins, and has a result that was accepted")
+        for split in attempt.unit.splits:
+            older = {*range(split.index)} - written - own
+            missing = {index for index in older if not self._commute(epoch, spec, index, split)}
+            self.require(not missing, f"{attempt.id} of {source!r} begins before splits {missing} are written")
+        self._awaited[epoch, source, attempt.unit.number] = attempt
+
+    def _learn(self, epoch: int, source: str, splits: Iterable[Split]) -> None:
+        self._keys.update({(epoch, source, split.index): split.ordering_key for split in splits})
+
+    def _commute(self, epoch: int, spec: SourceSpec, index: int, split: Split) -> bool:
+        keys = {self._keys[epoch, spec.name, index], split.ordering_key}
+        return spec.keyed and len(keys) == 2 and None not in keys
 
 
 class ResultsAreClaims(Invariant):

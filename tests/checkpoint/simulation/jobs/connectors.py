@@ -67,10 +67,14 @@ class SimulatedSource(_InWorld, Source):
                 weight_bytes=rng.randint(1, 6) * BYTES_PER_WEIGHT,
                 rows=rng.randint(1, 10),
                 body={"enumeration": label, "filtered": [sink for sink in sinks if rng.random() < 0.1]},
+                ordering_key=self.ordering_key_of(index),
             )
             for index in range(count if self.options["splits"] else 0)
         )
         return Enumeration(schemas=(SCHEMA,), splits=splits)
+
+    def ordering_key_of(self, index: int) -> str | None:
+        return None
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         raise NotImplementedError
@@ -87,6 +91,10 @@ class SimulatedSource(_InWorld, Source):
 class OrderedSource(SimulatedSource):
     identifier = "SimulatedOrdered"
     ordered = True
+
+    def ordering_key_of(self, index: int) -> str | None:
+        """Two keys in turn, as a topic with two partitions; and now and then a split that has none."""
+        return None if index % 5 == 4 else "ab"[index % 2]
 
 
 class PassingTransform(_InWorld, Transform):
