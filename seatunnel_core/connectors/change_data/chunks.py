@@ -65,6 +65,15 @@ class Chunk:
         return {"table": self.found.reading.name, "column": split_column_of(self.found), **self.piece.body()}
 
 
+def ordering_key_of(number: int) -> str:
+    """Return the ordering key of the split of a chunk.
+
+    Chunks that are in flight at the same time are disjoint in a column of the key, so they contain different rows of
+    the target. A log range has no ordering key: it runs after all earlier chunks and before all later ones.
+    """
+    return f"chunk {number}"
+
+
 @define
 class Chunks:
     """Chunks of the tables, computed on demand table by table."""

@@ -330,6 +330,7 @@ def _splits(ranges: Sequence[Range], more: Mapping[str, str]) -> tuple[Split, ..
             weight_bytes=(each.end - each.start) * _MESSAGE_BYTES,
             rows=each.end - each.start,
             body={**_body(each), **more},
+            ordering_key=f"{each.topic}/{each.partition}",
         )
         for index, each in enumerate(ranges)
     )

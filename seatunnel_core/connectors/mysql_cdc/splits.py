@@ -6,13 +6,15 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connector_api.values import Split
-from seatunnel_core.connectors.change_data.chunks import ROW_BYTES
+from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, ordering_key_of
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 
 def split_of(index: int, body: DiscoveredObject) -> Split:
     """Return the split for a planned chunk or range."""
-    return Split(index=index, weight_bytes=body.get("rows", 1) * ROW_BYTES, rows=body.get("rows", 1), body=body)
+    rows = body.get("rows", 1)
+    key = ordering_key_of(stored.number(body, "chunk")) if "chunk" in body else None
+    return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body=body, ordering_key=key)
 
 
 def start_of(split: Split) -> LogPosition:

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+from seatunnel_core import stored
 from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connector_api.values import Split
-from seatunnel_core.connectors.change_data.chunks import ROW_BYTES
+from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, ordering_key_of
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
 
 
 def split_of(index: int, item: DiscoveredObject) -> Split:
     """Return the split for a planned chunk or range."""
     if "chunk" in item:
-        rows = int(item["rows"])
-        return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
+        chunk, rows = item["chunk"], int(item["rows"])
+        key = ordering_key_of(stored.number(chunk, "number"))
+        return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": chunk}, ordering_key=key)
     wanted = LogRange.of(item)
     return Split(index=index, weight_bytes=wanted.end.value - wanted.start.value, rows=1, body=item)
 
