@@ -131,7 +131,8 @@ class Sink(ABC):
 
     needs_order: bool = False
     """True if the order of rows affects the target, for example if the last row with a key wins. Units are then
-    forwarded in split order, regardless of the source's guarantee, and a second source is rejected."""
+    forwarded in split order, regardless of the source's guarantee and ordering keys, and a second source is
+    rejected."""
 
     replaces_rows: bool = False
     """True if a row replaces the row with the same key in the target, so that rows may be written again at any time. If
@@ -170,7 +171,7 @@ class Sink(ABC):
         """Return True if tasks write to the target itself, which may then contain rows that no checkpoint covers.
 
         Two attempts of a unit then never overlap (protocol rule R15), and the units of an ordered source run one after
-        another (R13).
+        another, unless their ordering keys differ (R13).
         """
         return self.guarantee is not Guarantee.EXACTLY_ONCE
 

@@ -143,7 +143,8 @@ class Source(ABC):
     discards acknowledged data. Savepoints do not count."""
 
     ordered: ClassVar[bool] = False
-    """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
+    """True if rows must reach the sinks in the order of the splits, except for splits that commute by their ordering
+    keys (protocol rule R13)."""
 
     has_origins: bool = False
     """True if all batches have ``origins``: the time and position of each row in a log."""

@@ -83,13 +83,16 @@ class EndlessSourceConformance(ABC):
         polled = source.poll(known, self.planning)
         return evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items))
 
-    def facts(self, source: Source, polled: PollResult, *, reverse: bool = False) -> list[Fact]:
-        """Return the facts that readers of the discovered objects report, split by split."""
+    def facts(self, source: Source, polled: PollResult, *, overtaking: bool = False) -> list[Fact]:
+        """Return the facts that readers of the discovered objects report, split by split.
+
+        With ``overtaking``, later splits are first, as far as the order of the source allows it.
+        """
         if not isinstance(source, SupportsFacts):
             return []
         found = self.enumeration(source, [polled])
         facts: list[Fact] = []
-        for split in reversed(found.splits) if reverse else found.splits:
+        for split in _overtaking(found.splits, ordered=source.ordered) if overtaking else found.splits:
             context = Skipped()
             read(source, found, [split], context)
             facts += context.facts
@@ -152,7 +155,7 @@ class EndlessSourceConformance(ABC):
         idle = 0
         while len(found) < MOST_LOOKS:
             found.append(self._poll(source, cursor, passed))
-            new = self.facts(source, found[-1], reverse=not source.ordered)
+            new = self.facts(source, found[-1], overtaking=True)
             facts = [*facts, *new] if source.ordered else [*new, *facts]
             cursor, again_ms, passed = found[-1].cursor, found[-1].again_ms, ()
             idle = 0 if found[-1].items else idle + 1
@@ -173,6 +176,18 @@ class EndlessSourceConformance(ABC):
                 absorbed = source.absorb(cursor, facts)
                 assert cursor == polled.cursor, "absorb must not modify the cursor that it receives"
                 assert absorbed == again.absorb(cursor, facts)
+
+
+def _overtaking(splits: Sequence[Split], *, ordered: bool) -> list[Split]:
+    """Return the splits in reverse order; for an ordered source, only consecutive splits that commute are reversed."""
+    runs: list[dict[str | None, Split]] = []
+    if not ordered:
+        return [*reversed(splits)]
+    for split in splits:
+        if not runs or split.ordering_key is None or None in runs[-1] or split.ordering_key in runs[-1]:
+            runs.append({})
+        runs[-1][split.ordering_key] = split
+    return [split for run in runs for split in reversed(run.values())]
 
 
 def _multiset(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:

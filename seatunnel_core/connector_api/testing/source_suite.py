@@ -52,6 +52,7 @@ class SourceConformance(ABC):
         """Enumerate twice."""
         first, second = plan(self.source(), self.planning), plan(self.source(), self.planning)
         assert [split.body for split in first.splits] == [split.body for split in second.splits]
+        assert [split.ordering_key for split in first.splits] == [split.ordering_key for split in second.splits]
         assert [schema.columns for schema in first.schemas] == [schema.columns for schema in second.schemas]
 
     def test_a_split_gives_the_same_rows_again(self) -> None:
