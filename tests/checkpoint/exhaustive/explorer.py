@@ -119,8 +119,8 @@ def sentence(model: Model, step: Step) -> str:
         case "load", [ref]:
             what = f"loads {ref}"
         case "run", [unit, rows, attempt]:
-            does = "writes" if model.bounds.keys else "stages"
-            what = f"{does} unit {unit} with rows {', '.join(map(str, rows))}" + (", again" if attempt > 1 else "")
+            verb = "writes" if model.bounds.keys else "stages"
+            what = f"{verb} unit {unit} with rows {', '.join(map(str, rows))}" + (", again" if attempt > 1 else "")
         case "commit", [committables, done, again]:
             key = committables[done][1]
             what = f"publishes unit {key.unit} of epoch {key.epoch}" + (", perhaps again" if again else "")
