@@ -49,6 +49,19 @@ def test_a_unit_without_a_key_runs_alone() -> None:
     assert played.running == [4, 5]
 
 
+def test_a_unit_with_splits_of_both_kinds_runs_alone() -> None:
+    """As one reader gets it, and a job that is resumed with several readers."""
+    before = Played(SERIAL, limits=Limits(target_unit_rows=2, credits_per_source=6))
+    before.run(6, keys="aab-cc")
+    stored = before.checkpoint()
+    assert [unit.unit.ordering_keys for unit in states(stored).tasks["in"].units] == [{"a"}, frozenset(), {"c"}]
+    played = Played(KEYED, limits=SIX, epoch=2)
+    played.run(6, stored=stored, keys="aab-cc")
+    for number in (1, 2, 3):
+        assert played.running == [number]
+        played.finish(number)
+
+
 def test_nothing_with_its_key_passes_a_unit_that_waits_for_its_retry() -> None:
     played = keyed("abab")
     assert played.running == [1, 2]
