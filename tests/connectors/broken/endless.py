@@ -99,6 +99,32 @@ class Reporting(Honest):
         yield from sources.in_batches(range(first, first + 5))
 
 
+class ReportingInPairs(Reporting):
+    """The same with two splits for each look, which may be written in any order."""
+
+    ordered = True
+
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        return evolve(found, splits=tuple(evolve(s, ordering_key=f"{s.body['first']}") for s in found.splits))
+
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        first = super().poll(cursor, planning)
+        second = super().poll({**first.cursor, "rest": []}, planning)
+        return evolve(second, items=(*first.items, *second.items))
+
+
+class SkipsOlderFacts(ReportingInPairs):
+    """Facts of an ordered source arrive in the order of its splits, so older ones are repeated ones."""
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        newest, new = int(cursor.get("newest", -1)), list[Fact]()
+        for fact in facts:
+            new += [fact] if fact["rest"] > newest else []
+            newest = max(newest, fact["rest"])
+        return {**super().absorb(cursor, new), "newest": newest}
+
+
 class ExpectsOneFact(Reporting):
     """The fact of a chunk arrives before the next poll."""
 

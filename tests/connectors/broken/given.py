@@ -7,6 +7,7 @@ SOURCES: dict[type, str] = {
     sources.ReportsToNobody: "gives_every_row_once",
     sources.CountsFromOne: "splits_are_numbered_from_zero_without_gaps_and_say_what_they_weigh",
     sources.StampsItsSplits: "a_second_enumeration_is_equal",
+    sources.DealsKeys: "a_second_enumeration_is_equal",
     sources.ReadsWithoutAnOrder: "a_split_gives_the_same_rows_again",
     sources.GoesOnWhereItWas: "a_split_that_was_left_in_the_middle_gives_all_its_rows_again",
     sources.SharesItsReader: "splits_can_be_read_at_the_same_time",
@@ -23,6 +24,7 @@ ENDLESS: dict[type, str] = {
     endless.RemembersInTheObject: "what_a_crash_forgets_is_found_again",
     endless.CountsItsReadings: "a_split_gives_the_same_rows_again",
     endless.ExpectsOneFact: "facts_may_arrive_late",
+    endless.SkipsOlderFacts: "facts_may_arrive_late",
     endless.AbsorbsInPlace: "facts_are_absorbed_in_the_same_way_again",
 }
 SINKS: dict[type, str] = {

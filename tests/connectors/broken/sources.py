@@ -81,6 +81,19 @@ class StampsItsSplits(Honest):
         return evolve(found, splits=tuple(evolve(s, body=body) for s, body in zip(found.splits, bodies, strict=True)))
 
 
+class DealsKeys(Honest):
+    """Splits can be distributed over ordering keys at random, as over threads."""
+
+    ordered = True
+
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        keys = (str(time.time_ns()) for _ in found.splits)
+        return evolve(
+            found, splits=tuple(evolve(s, ordering_key=key) for s, key in zip(found.splits, keys, strict=True))
+        )
+
+
 class ReadsWithoutAnOrder(Honest):
     """SELECT without ORDER BY returns all rows, so the split is complete."""
 
