@@ -96,7 +96,9 @@ def test_the_honest_source_passes(rule: str) -> None:
     try_rule(OfNumbers(), rule)
 
 
-@pytest.mark.parametrize("source", [endless.Honest, endless.Reporting, endless.ReportingInPairs])
+@pytest.mark.parametrize(
+    "source", [endless.Honest, endless.Reporting, endless.ReportingInPairs, endless.SkipsOlderFactsInOrder]
+)
 @pytest.mark.parametrize("rule", sorted(rules(OfNumbersWithoutEnd)))
 def test_the_honest_source_without_an_end_passes(source: type[endless.Honest], rule: str) -> None:
     suite = OfNumbersWithoutEnd()
