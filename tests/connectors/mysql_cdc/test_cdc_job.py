@@ -3,16 +3,21 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seatunnel_core.connectors.mysql_cdc import splits
+from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.rows.batch import Batch
 from seatunnel_core.runtime.job_run import JobRun
+from seatunnel_core.work.split import Split
 from tests.connectors.mysql_cdc.cdc_servers import cdc_options
 from tests.connectors.mysql_cdc.writers import Writers
 from tests.runtime.command import job
@@ -23,14 +28,14 @@ pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(600)]
 PATIENCE_S = 60
 
 
-def text(server: Any, folder: Path, more: str = "") -> str:
+def text(server: Any, folder: Path, more: str = "", *, directly: bool = False) -> str:
     found = cdc_options(server, "t", "u")
     source = f"""
   MySQL-CDC {{ url = "{found["url"]}", username = "{found["username"]}", password = "{found["password"]}",
     table-names = ["shop.t", "shop.u"], snapshot.split.size = 500, {more} }}"""
     sink = f"""
   Jdbc {{ url = "jdbc:sqlite:{folder}/copy.db", generate_sink_sql = true, table = "${{table_name}}",
-    is_exactly_once = true }}"""
+    is_exactly_once = {"false" if directly else "true"} }}"""
     return job("job.mode = STREAMING, parallelism = 2, checkpoint.interval = 100", [source], [sink])
 
 
@@ -106,3 +111,32 @@ def test_a_job_ends_at_the_end_of_the_log(server: Any, tmp_path: Path) -> None:
             timer.join()
         assert report.outcome is JobOutcome.FINISHED, report
     assert len(copied(tmp_path, "t")) > 1_000
+
+
+def test_a_sink_that_writes_directly_gets_chunks_in_parallel_and_changes_in_their_order(
+    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    read = MySQLCdcSource.read
+
+    def noted(self: MySQLCdcSource, split: Split, context: Any) -> Iterator[Batch]:
+        begun.append("begins")
+        if "chunk" in split.body:
+            time.sleep(0.1)
+        yield from read(self, split, context)
+        begun.append("ends")
+
+    monkeypatch.setattr(MySQLCdcSource, "read", noted)
+    monkeypatch.setattr(splits, "ROW_BYTES", 1_000_000)  # each chunk is a work unit
+    writers = Writers(server)
+    writers.create(rows=4_000)
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with writers.running():
+            timer = threading.Timer(1, writers.stop)
+            timer.start()
+            report, _ = run_through(ground.run(text(server, tmp_path, "stop.mode = latest", directly=True)))
+            timer.join()
+    assert report.outcome is JobOutcome.FINISHED, report
+    assert same(server, tmp_path)
+    assert any(two == ("begins", "begins") for two in pairwise(begun)), "chunks are read at the same time"
