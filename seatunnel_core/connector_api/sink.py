@@ -19,16 +19,19 @@ from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.order import RowOrder, TargetOrder
 from seatunnel_core.work.committable import Committable, Staged, added
 
 __all__ = [
     "FrameSink",
     "Guarantee",
+    "RowOrder",
     "SaveMode",
     "Sink",
     "SinkContext",
     "SinkWriter",
     "Staged",
+    "TargetOrder",
     "WriterContext",
 ]
 
@@ -223,6 +226,15 @@ class Sink(ABC):
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         """Check each table with ``check_schema``, and reject incompatible tables."""
         check_each(self.check_schema, schemas, SinkError)
+
+    def order_of(self, schema: TableSchema) -> TargetOrder:
+        """Return the target of a table's rows, and the order in which they must arrive relative to other tables.
+
+        A source with ``ordered`` keeps the order of rows of different tables only if they have one target and need it.
+        By default, all tables have one target, and the order of all rows matters. This is always correct, but slower if
+        the source reads several tables. Called in the driver.
+        """
+        return TargetOrder()
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Create missing tables, and reject tables that do not match the existing ones.

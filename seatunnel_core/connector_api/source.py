@@ -21,6 +21,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.order import OrderGroup, RowOrder
 from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 
@@ -29,10 +30,12 @@ __all__ = [
     "Enumeration",
     "Fact",
     "FrameSource",
+    "OrderGroup",
     "PlanningContext",
     "PollCursor",
     "PollResult",
     "ReadContext",
+    "RowOrder",
     "Source",
     "discovered",
 ]
@@ -357,6 +360,15 @@ class ReadContext(ABC):
             SourceError: The source is bounded or does not implement ``SupportsFacts``, or the fact is not JSON.
         """
         raise NotImplementedError("this context does not support facts")
+
+    def order_group(self, table: str) -> OrderGroup:
+        """Return the group of a table, given its name in the source's schemas.
+
+        The tables of a group may have one target. A source with ``ordered`` must yield their rows in the order of the
+        changes, as far as the group requires it. Rows of different groups may be yielded in any order. By default, all
+        tables are in one group, and the order of all rows matters.
+        """
+        return OrderGroup()
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
         """Count rows that were only partially read; each work unit reports the count to the user once.

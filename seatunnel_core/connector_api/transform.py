@@ -26,6 +26,9 @@ class Transform(ABC):
     """True if ``apply`` keeps ``Batch.absent``: absent values stay marked. If False, rows with such values are rejected
     before they reach the transform."""
 
+    keeps_columns: bool = False
+    """True if each column of the output has the values of the input's column with the same name, if there is one."""
+
     needs_origins: bool = False
     """True if ``apply`` needs ``Batch.origins``, which only a source with ``has_origins`` provides."""
 

@@ -10,6 +10,7 @@ from attrs import evolve
 from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.connector_api.transform import UNIT, DataFrameTransform
 from seatunnel_core.errors import TransformError
+from seatunnel_core.planning.order_groups import order_groups
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import FramePlanner, OperatorChain, Reader, Step, Target, build_chain
@@ -34,7 +35,7 @@ def chain_of(
         SinkError: A sink cannot write its input.
     """
     source = pipeline.source(source_name)
-    return build_chain(
+    chain = build_chain(
         job_id=job_id,
         pipeline_id=pipeline.id,
         source_name=source.name,
@@ -51,6 +52,7 @@ def chain_of(
         beside=beside,
         frame_plan=frame_plan,
     )
+    return evolve(chain, order_groups=order_groups(chain))
 
 
 def _target(node: PlannedSink) -> Target:

@@ -16,6 +16,7 @@ from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import ConnectorError, SinkError, TransformError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.order import OrderGroup
 from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.work.split import Split
 
@@ -106,6 +107,9 @@ class OperatorChain:
     """Downstream transforms, each one after its inputs."""
 
     targets: tuple[Target, ...]
+    order_groups: Mapping[str, OrderGroup] = field(factory=dict, repr=False)
+    """Group of each table of the source that may share a target with another one (``ReadContext.order_group``)."""
+
     parallelism: int | None = None
     skip_bad_rows: bool = False
     beside: tuple[Reader, ...] = ()

@@ -17,6 +17,7 @@ from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.columns import require_arrived
+from seatunnel_core.rows.order import OrderGroup
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
@@ -105,6 +106,9 @@ class UnitRun(ReadContext):
     def note(self, what: str, example: str, rows: int = 1) -> None:
         noted = self._notes.setdefault((self.at, what), [0, example])
         noted[0] += rows
+
+    def order_group(self, table: str) -> OrderGroup:
+        return self._chain.order_groups.get(table) or OrderGroup(name=table)
 
     def report_fact(self, fact: Fact) -> None:
         source = self.reader.source

@@ -21,6 +21,7 @@ class Filter(Transform):
 
     identifier: ClassVar[str] = "Filter"
     keeps_absent = True
+    keeps_columns = True
     declared = (INCLUDE, EXCLUDE)
     example = "include_fields = [id, name]"
 

@@ -25,6 +25,7 @@ class FilterRowKind(Transform):
 
     identifier: ClassVar[str] = "FilterRowKind"
     keeps_absent = True
+    keeps_columns = True
     declared = (INCLUDE, EXCLUDE)
     example = "exclude_kinds = [DELETE]"
 

@@ -39,6 +39,7 @@ class Metadata(Transform):
 
     identifier: ClassVar[str] = "Metadata"
     keeps_absent = True
+    keeps_columns = True
     declared = (FIELDS,)
     example = "metadata_fields { Table = source_table }"
 

@@ -16,6 +16,7 @@ class TableRename(Transform):
 
     identifier: ClassVar[str] = "TableRename"
     keeps_absent = True
+    keeps_columns = True
     declared = NAMING
     example = 'prefix = "copy_of_"'
 

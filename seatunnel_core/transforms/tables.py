@@ -113,6 +113,7 @@ class PerTable(Transform):
         self._pattern = pattern
         self._single = dict(single)
         every = [each for chosen in single.values() for each in chosen] + ([] if general is None else [general])
+        self.keeps_columns = all(each.keeps_columns for each in every)
         self.needs_origins = any(each.needs_origins for each in every)
         self.drops_origins = any(each.drops_origins for each in every)
 

@@ -2,20 +2,23 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import define, evolve, field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.column_rules import is_rule
 from seatunnel_core.connectors.change_data.debezium_columns import message_schema, with_message_types
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, runs
 from seatunnel_core.connectors.change_data.options import DEBEZIUM, FORMAT
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES, DebeziumFormat
+from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES, DebeziumFormat, Message, message_rows
+from seatunnel_core.rows.columns import sliced
 from seatunnel_core.rows.kind import RowKind
 
 TABLE = TableSchema(table="default.default", columns=MESSAGES)
@@ -27,6 +30,9 @@ _TOMBSTONES = "tombstones.on.delete"
 _KNOWN = (*_SERVERS, _KEY_SCHEMAS, _VALUE_SCHEMAS, _TOMBSTONES)
 _MOST_ROWS = 2_000
 """Maximum number of rows encoded at once. It is low because each message may contain the schema of its table."""
+
+_FEWEST_ROWS = 10
+"""Minimum average number of rows of a table encoded at once, if there are many tables."""
 
 _NAMES = {
     "mysql": "mysql_binlog_source",
@@ -79,29 +85,50 @@ class Messages:
 
     def snapshot(self, batch: Batch, found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
         """Yield the messages for the rows of a chunk."""
-        now = self.now_ms()
-        yield from self._batches(batch, found, [{"ts_ms": now, **where}] * batch.rows.num_rows, snapshot=True)
+        rows, source = batch.rows.num_rows, {"ts_ms": self.now_ms(), **where}
+        logged = LoggedRows(
+            batch=batch, found=found, events=np.arange(rows, dtype=np.int64), where=lambda: [source] * rows
+        )
+        yield from self.changes([logged], snapshot=True)
 
-    def changes(self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]]) -> Iterator[Batch]:
-        """Yield the messages for changed rows."""
-        yield from self._batches(batch, found, where, snapshot=False)
+    def changes(self, tables: Sequence[LoggedRows], *, snapshot: bool = False) -> Iterator[Batch]:
+        """Yield the messages for changed rows of several tables, in the order of the log."""
+        encoders = [_TableEncoder.of(self, each, snapshot=snapshot) for each in tables]
+        for sizes in _parts(tables):
+            made = [message for encoder, size in zip(encoders, sizes, strict=True) for message in encoder.next(size)]
+            if len(tables) > 1:
+                made.sort(key=itemgetter(0))
+            if made:
+                yield Batch(table=TABLE.table, rows=message_rows(message for _, message in made))
 
-    def _batches(
-        self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]], *, snapshot: bool
-    ) -> Iterator[Batch]:
-        schema = message_schema(found, self.form.connector)
-        typed = with_message_types(batch.rows, schema)
-        for start, size in _parts(batch):
-            part = Batch(
-                table=TABLE.table,
-                rows=typed.slice(start, size),
-                kinds=None if batch.kinds is None else batch.kinds.slice(start, size),
-                absent={name: mask.slice(start, size) for name, mask in batch.absent.items()},
-            )
-            sources = where[start : start + size]
-            made = self.form.messages(part, schema, sources, ts_ms=self.now_ms(), snapshot=snapshot)
-            if made.rows.num_rows:
-                yield made
+
+@define
+class _TableEncoder:
+    """Encoder for the rows of a table, which are encoded in parts."""
+
+    _messages: Messages
+    _schema: TableSchema
+    _rows: Batch
+    _events: Sequence[int]
+    _where: Sequence[Mapping[str, Any]]
+    _is_snapshot: bool
+    _at: int = 0
+
+    @classmethod
+    def of(cls, messages: Messages, logged: LoggedRows, *, snapshot: bool) -> "_TableEncoder":
+        schema = message_schema(logged.found, messages.form.connector)
+        rows = evolve(logged.batch, rows=with_message_types(logged.batch.rows, schema), origins=None)
+        return cls(messages, schema, rows, logged.events.tolist(), logged.where(), snapshot)
+
+    def next(self, size: int) -> Iterator[tuple[int, Message]]:
+        """Yield the messages for the next rows, each with the number of its event."""
+        start, self._at = self._at, self._at + size
+        if not size:
+            return
+        part, where = sliced(self._rows, start, size), self._where[start : start + size]
+        now, form = self._messages.now_ms(), self._messages.form
+        for row, message in form.numbered(part, self._schema, where, ts_ms=now, snapshot=self._is_snapshot):
+            yield self._events[start + row], message
 
 
 def ignored_properties(options: Options) -> list[str]:
@@ -124,15 +151,22 @@ def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -
     return found
 
 
-def _parts(batch: Batch) -> Iterator[tuple[int, int]]:
-    """Yield the offset and length of each part of a batch. Both rows of an update are in the same part."""
-    start, count = 0, batch.rows.num_rows
-    while start < count:
-        size = min(_MOST_ROWS, count - start)
-        if start + size < count and batch.kinds is not None:
-            size += int(batch.kinds[start + size - 1].as_py() == RowKind.UPDATE_BEFORE)
-        yield start, size
-        start += size
+def _parts(tables: Sequence[LoggedRows]) -> Iterator[list[int]]:
+    """Yield the number of rows of each table in each part of a batch. Both rows of an update are in the same part."""
+    most, rows, sizes = max(_MOST_ROWS, _FEWEST_ROWS * len(tables)), 0, [0] * len(tables)
+    for table, start, size in runs([each.events for each in tables]):
+        kinds, at = tables[table].batch.kinds, start
+        while at < start + size:
+            some = min(most - rows, start + size - at)
+            if some and at + some < start + size and kinds is not None:
+                some += int(kinds[at + some - 1].as_py() == RowKind.UPDATE_BEFORE)
+            sizes[table] += some
+            at, rows = at + some, rows + some
+            if rows >= most:
+                yield sizes
+                rows, sizes = 0, [0] * len(tables)
+    if rows:
+        yield sizes
 
 
 def _flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:

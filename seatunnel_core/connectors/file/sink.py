@@ -21,7 +21,7 @@ from seatunnel_core.connector_api.capabilities import (
 )
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, TargetOrder, WriterContext
 from seatunnel_core.connector_api.values import Committable, Retraction
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
@@ -124,6 +124,9 @@ class FileSink(
 
     def check_schema(self, schema: TableSchema) -> None:
         self.layout.check_schema(schema)
+
+    def order_of(self, schema: TableSchema) -> TargetOrder:
+        return TargetOrder(target="/".join(self.layout.destination_of(schema)))
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         super().check_schemas(schemas)

@@ -93,7 +93,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     def check_schema(self, schema: TableSchema) -> None:
         self.mode.check(schema)
         refuse_floating_keys(schema, self.mode.key_of(schema))
-        new_spec(self._keys, iceberg_schema(schema), ".".join(self._ids.of(schema)))
+        new_spec(self._keys, iceberg_schema(schema), ".".join(self._path(schema)))
 
     @property
     def bound_to(self) -> Mapping[str, str]:
@@ -105,6 +105,9 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     @property
     def where(self) -> str:
         return " ".join((*located(self._properties).values(), str(self._ids)))
+
+    def _path(self, schema: TableSchema) -> TableId:
+        return self._ids.of(schema)
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -121,7 +124,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     def _looked(self, schema: TableSchema) -> str:
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-        table_id = self._ids.of(schema)
+        table_id = self._path(schema)
         named = ".".join(table_id)
         try:
             table = self._catalog().load_table(table_id)
@@ -143,7 +146,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             self.check_schema(schema)
         with self.driver.lock:  # the sources of a pipeline call this concurrently
             for schema in schemas:
-                table = self._at(self._ids.of(schema), context)
+                table = self._at(self._path(schema), context)
                 if self.driver.save_mode_due and table.id not in self.driver.treated:
                     with self._errors_wrapped(context, "cannot be emptied", table):
                         table.apply_save_modes(*modes)
@@ -210,7 +213,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return made
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> IcebergWriter:
-        tables = {schema.table: self._staging.get(self._ids.of(schema)) for schema in schemas}
+        tables = {schema.table: self._staging.get(self._path(schema)) for schema in schemas}
         known = {table: staging for table, staging in tables.items() if staging is not None}
         for table in tables.keys() - known.keys():
             raise not_prepared(table)

@@ -244,7 +244,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         names = {name: self._written(name) for name in schema.columns.names}
         path = self._path(schema)
         require_short(self._dialect, path[-1], names.values())
-        return path, names, tuple(self._written(name) for name in self._keys(schema))
+        return path, names, tuple(self._written(name) for name in self._key_of(schema))
 
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         return look_into(self._dialect, lambda connection: [self._looked(connection, each) for each in schemas or ()])
@@ -271,7 +271,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         )
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
-    def _keys(self, schema: TableSchema) -> Sequence[str]:
+    def _key_of(self, schema: TableSchema) -> Sequence[str]:
         """Return the key of a new table. Existing rows are matched by this key unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):

@@ -7,7 +7,7 @@ microseconds, and timestamps in milliseconds, microseconds or nanoseconds, depen
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
@@ -23,10 +23,13 @@ from seatunnel_core.connectors.messages.encoding import RowFormat
 from seatunnel_core.rows.columns import unknown_value
 from seatunnel_core.rows.types import type_name
 
-__all__ = ["BITS", "LOGICAL", "MESSAGES", "VARIABLE", "DebeziumFormat"]
+__all__ = ["BITS", "LOGICAL", "MESSAGES", "VARIABLE", "DebeziumFormat", "Message", "message_rows"]
 
 MESSAGES = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
 """Columns of rows that contain messages. The value of a tombstone is null."""
+
+Message = tuple[str, str | None, str | None]
+"""Topic, key and value of a message."""
 
 LOGICAL = b"debezium"
 """Key of the field metadata that contains the name of the logical type."""
@@ -99,11 +102,20 @@ class DebeziumFormat:
         Raises:
             RowError: A value of a key or of a new row is absent, and its type has no placeholder.
         """
-        writer = _Envelopes(self, schema, source, ts_ms, snapshot)
-        found = writer.of(batch)
-        columns = [list(values) for values in zip(*found, strict=True)] or [[], [], []]
-        rows = pa.RecordBatch.from_arrays([pa.array(each, pa.string()) for each in columns], schema=MESSAGES)
-        return Batch(table=batch.table, rows=rows)
+        made = self.numbered(batch, schema, source, ts_ms=ts_ms, snapshot=snapshot)
+        return Batch(table=batch.table, rows=message_rows(message for _, message in made))
+
+    def numbered(
+        self, batch: Batch, schema: TableSchema, source: Sequence[Mapping[str, Any]], *, ts_ms: int, snapshot: bool
+    ) -> list[tuple[int, Message]]:
+        """Return the messages for rows as ``messages`` does, each with the index of its row."""
+        return _Envelopes(self, schema, source, ts_ms, snapshot).of(batch)
+
+
+def message_rows(messages: Iterable[Message]) -> pa.RecordBatch:
+    """Return messages as rows."""
+    columns = [list(values) for values in zip(*messages, strict=True)] or [[], [], []]
+    return pa.RecordBatch.from_arrays([pa.array(each, pa.string()) for each in columns], schema=MESSAGES)
 
 
 class _Envelopes:
@@ -114,12 +126,12 @@ class _Envelopes:
         self._snapshot = snapshot
         self._value_schemas: dict[str, str] = {}
 
-    def of(self, batch: Batch) -> list[tuple[str, str | None, str | None]]:
+    def of(self, batch: Batch) -> list[tuple[int, Message]]:
         kinds = [int(RowKind.INSERT)] * batch.rows.num_rows if batch.kinds is None else batch.kinds.to_pylist()
         old = pa.array([kind in (RowKind.UPDATE_BEFORE, RowKind.DELETE) for kind in kinds], pa.bool_())
         rows = RowFormat().lines(_encoded(batch, old))
         keys = self._keys(batch)
-        found: list[tuple[str, str | None, str | None]] = []
+        found: list[tuple[int, Message]] = []
         before: int | None = None
         for at, kind in enumerate(kinds):
             if kind == RowKind.UPDATE_BEFORE:
@@ -128,24 +140,23 @@ class _Envelopes:
             if kind == RowKind.DELETE:
                 found += self._deleted(at, keys[at], rows)
             elif kind == RowKind.INSERT:
-                found.append(self._message(at, keys[at], "r" if self._snapshot else "c", None, rows[at]))
+                found.append((at, self._message(at, keys[at], "r" if self._snapshot else "c", None, rows[at])))
             elif before is None or keys[before] == keys[at]:
-                found.append(self._message(at, keys[at], "u", None if before is None else rows[before], rows[at]))
+                old_row = None if before is None else rows[before]
+                found.append((at, self._message(at, keys[at], "u", old_row, rows[at])))
             else:
                 found += self._deleted(before, keys[before], rows)
-                found.append(self._message(at, keys[at], "c", None, rows[at]))
+                found.append((at, self._message(at, keys[at], "c", None, rows[at])))
             before = None
         if before is not None:
             raise RowError(f"table {batch.table}: the last row of a batch is an old row, but its new row is missing")
         return found
 
-    def _deleted(self, at: int, key: str | None, rows: Sequence[bytes]) -> list[tuple[str, str | None, str | None]]:
+    def _deleted(self, at: int, key: str | None, rows: Sequence[bytes]) -> list[tuple[int, Message]]:
         gone = self._message(at, key, "d", rows[at], None)
-        return [gone, (gone[0], key, None)] if self._form.tombstones else [gone]
+        return [(at, gone), (at, (gone[0], key, None))] if self._form.tombstones else [(at, gone)]
 
-    def _message(
-        self, at: int, key: str | None, op: str, before: bytes | None, after: bytes | None
-    ) -> tuple[str, str | None, str | None]:
+    def _message(self, at: int, key: str | None, op: str, before: bytes | None, after: bytes | None) -> Message:
         source = self._source[at]
         topic = ".".join([self._form.server, source.get("schema") or source["db"], source["table"]])
         where = {

@@ -13,7 +13,8 @@ from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import Flags, both, emitted
-from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
+from seatunnel_core.connectors.change_data.log_order import LoggedRows
+from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers, TableRows
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW, require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
@@ -27,6 +28,7 @@ from seatunnel_core.connectors.mysql_log.gtid import transactions_of
 from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.connectors.mysql_log.statements import without_strings
+from seatunnel_core.rows.batch import Origins
 
 LIMIT_BYTES = 64 << 20
 """Total size of transactions, in bytes, after which a range ends early once the snapshot is complete."""
@@ -116,22 +118,41 @@ class RangeReader:
         def commit_of(number: int) -> Commit:
             return _commit(transactions[number])
 
-        for changes in batch.changes:
-            found = self.tables[f"{changes.table.database}.{changes.table.name}"]
-            schema = found.schema()
-            first = transactions[int(changes.transactions[0])]
-            require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
-            keep = self._wanted(changes, end, transactions)
-            if window is not None:
-                keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
-            where = f"transaction at {first.begin}"
-            keep = both(keep, self.emission.rules.kept_changes(changes, found, where, FULL_IMAGES))
-            origins = numbers.origins(schema.table, changes.transactions, commit_of)
-            masked = self.emission.rules.masked_columns(found)
-            made = emitted(changes, keep, schema, context, where, FULL_IMAGES, origins, masked)
-            if made is not None:
-                logged = partial(logged_at, changes, transactions, made.numbers)
-                yield from self.emission.changes(made.batch, found, logged)
+        tables = [_rows(self._found(each), each, context) for each in batch.changes]
+        made = (
+            self._logged(changes, end, window, transactions, origins, context)
+            for changes, origins in zip(batch.changes, numbers.origins(tables, commit_of), strict=True)
+        )
+        yield from self.emission.changes([each for each in made if each is not None], context)
+
+    def _found(self, changes: TableChanges) -> Found:
+        return self.tables[f"{changes.table.database}.{changes.table.name}"]
+
+    def _logged(
+        self,
+        changes: TableChanges,
+        end: LogPosition,
+        window: WindowFilter | None,
+        transactions: Mapping[int, Transaction],
+        origins: Origins,
+        context: ReadContext,
+    ) -> LoggedRows | None:
+        """Return the rows of a table to emit; ``None`` if there are none."""
+        found = self._found(changes)
+        schema = found.schema()
+        first = transactions[int(changes.transactions[0])]
+        require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
+        keep = self._wanted(changes, end, transactions)
+        if window is not None:
+            keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
+        where = f"transaction at {first.begin}"
+        keep = both(keep, self.emission.rules.kept_changes(changes, found, where, FULL_IMAGES))
+        masked = self.emission.rules.masked_columns(found)
+        made = emitted(changes, keep, schema, context, where, FULL_IMAGES, origins, masked)
+        if made is None:
+            return None
+        logged = partial(logged_at, changes, transactions, made.numbers)
+        return LoggedRows(batch=made.batch, found=found, events=changes.events[made.numbers], where=logged)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return a mask of the rows inside the range and not before the start time of the job; ``None`` for all."""
@@ -171,6 +192,11 @@ class RangeReader:
             f"later change was read. {CONTINUE if is_resumable else START_ANEW}"
         )
         return message, tables if is_resumable else []
+
+
+def _rows(found: Found, changes: TableChanges, context: ReadContext) -> TableRows:
+    group = context.order_group(found.reading.name).name
+    return TableRows(group=group, transactions=changes.transactions, events=changes.events)
 
 
 def _commit(transaction: Transaction) -> Commit:

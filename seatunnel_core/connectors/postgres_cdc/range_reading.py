@@ -14,7 +14,8 @@ from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import both, emitted
-from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
+from seatunnel_core.connectors.change_data.log_order import LoggedRows
+from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers, TableRows
 from seatunnel_core.connectors.change_data.shape import START_ANEW, shape_changes, shape_message
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.postgres_cdc.captured_checks import old_columns
@@ -30,6 +31,7 @@ from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
+from seatunnel_core.rows.batch import Origins
 
 _EPOCH_MS = 946_684_800_000
 """PostgreSQL's epoch (2000-01-01), in milliseconds since 1970."""
@@ -190,8 +192,7 @@ class RangeReader:
         for each in before:
             if each.complete:
                 self.committed_ms = each.time_us // 1000 + _EPOCH_MS
-        for changes in batch.changes:
-            yield from self._emitted(connection, batch, changes, end)
+        yield from self._emission.changes(self._logged(connection, batch, end), self._context)
         self._emitted_to = max([self._emitted_to, *(each.number for each in before)])
         if batch.truncation is not None and batch.truncation.transaction in before:
             self._require_seen(connection, batch.truncation)
@@ -237,25 +238,48 @@ class RangeReader:
         self._last[number] = int(changes.transactions[-1])
         return True
 
+    def _logged(self, connection: Any, batch: ChangeBatch, end: Transaction | None) -> list[LoggedRows]:
+        """Return the rows of a batch to emit."""
+        own = [(table, each) for each in batch.changes if (table := self._captured(batch, each, end)) is not None]
+        rows = [
+            TableRows(
+                group=self._context.order_group(table.name).name, transactions=each.transactions, events=each.numbers
+            )
+            for table, each in own
+        ]
+        every = self._row_numbers.origins(rows, partial(_commit, batch))
+        made = (
+            self._emitted(connection, batch, table, changes, end, origins)
+            for (table, changes), origins in zip(own, every, strict=True)
+        )
+        return [each for each in made if each is not None]
+
+    def _captured(self, batch: ChangeBatch, changes: TableChanges, end: Transaction | None) -> Captured | None:
+        """Return the table of changed rows; ``None`` if it is not captured, or all rows are at or after ``end``."""
+        number = self._number(changes.table, f"log position {batch.position}")
+        is_after = end is not None and not (changes.transactions < end.number).any()
+        return None if number is None or is_after else self._tables[number]
+
     def _emitted(
-        self, connection: Any, batch: ChangeBatch, changes: TableChanges, end: Transaction | None
-    ) -> Iterator[Batch]:
-        where = f"log position {batch.position}"
-        number = self._number(changes.table, where)
+        self,
+        connection: Any,
+        batch: ChangeBatch,
+        table: Captured,
+        changes: TableChanges,
+        end: Transaction | None,
+        origins: Origins,
+    ) -> LoggedRows | None:
+        where, schema = f"log position {batch.position}", table.found.schema()
         before = None if end is None else changes.transactions < end.number
-        if number is None or (before is not None and not before.any()):
-            return
-        table = self._tables[number]
-        schema = table.found.schema()
-        seen = self._marks(connection, number)
+        seen = self._marks(connection, self._numbers[table.path])
         keep = both(before, None if seen is None else ~seen.of(changes.rows, _xids(batch, changes)))
         keep = both(keep, self._emission.rules.kept_changes(changes, table.found, where, _REMEDY))
-        origins = self._row_numbers.origins(schema.table, changes.transactions, partial(_commit, batch))
         masked = self._emission.rules.masked_columns(table.found)
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins, masked)
-        if made is not None:
-            at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
-            yield from self._emission.changes(made.batch, table.found, at)
+        if made is None:
+            return None
+        at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
+        return LoggedRows(batch=made.batch, found=table.found, events=changes.numbers[made.numbers], where=at)
 
     def _number(self, table: LogTable, where: str) -> int | None:
         """Return the index of a logged table; ``None`` if it is not captured.

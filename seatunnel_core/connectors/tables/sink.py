@@ -9,10 +9,11 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.capabilities import SupportsSaveMode
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext
+from seatunnel_core.connector_api.sink import Guarantee, RowOrder, SaveMode, SinkContext, TargetOrder
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.tables.messages import missing_table, not_prepared
 from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.write_mode import WriteMode
 
 
@@ -43,6 +44,7 @@ class TableSink(AddingSink, SupportsSaveMode):
         self.replaces_rows = mode is not None and mode.merges and not mode.history
         self.needs_end = mode is not None and mode.collects
         self.prunes = mode is not None and mode.prunes
+        self._write_mode = mode
         self._targets: Mapping[Any, Any] = {}
         self._driver: DriverState | None = DriverState()
 
@@ -59,6 +61,24 @@ class TableSink(AddingSink, SupportsSaveMode):
     @abstractmethod
     def where(self) -> str:
         """Database or catalog, and the table option; equal for two sinks that write to the same tables."""
+
+    @abstractmethod
+    def _path(self, schema: TableSchema) -> TablePath:
+        """Return the table for the rows of a schema."""
+
+    def _key_of(self, schema: TableSchema) -> Sequence[str]:
+        """Return the columns of the rows by which existing rows are changed; empty if rows are only added."""
+        return () if self._write_mode is None else self._write_mode.key_of(schema)
+
+    def order_of(self, schema: TableSchema) -> TargetOrder:
+        """Return the table and its key. Without a save mode, a statement writes the rows, so both are unknown."""
+        if self.save_mode is None:
+            return TargetOrder()
+        mode, target = self._write_mode, "\0".join(self._path(schema))
+        if schema.root is not None or (mode is not None and (mode.collects or mode.matches_whole_rows(schema))):
+            return TargetOrder(target=target)
+        key = tuple(self._key_of(schema))
+        return TargetOrder(target=target, order=RowOrder.KEY if key else RowOrder.NONE, key=key)
 
     @property
     def save_mode(self) -> SaveMode | None:

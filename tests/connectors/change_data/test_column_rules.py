@@ -5,6 +5,7 @@ import pickle
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import evolve
@@ -15,12 +16,14 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data import options as opt
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.emission import Emission
+from seatunnel_core.connectors.change_data.log_order import LoggedRows
 from seatunnel_core.connectors.change_data.masks import Asterisks, SaltedHash, Truncation
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.kind import RowKind
+from tests.connectors.mysql_cdc.driven import Reports
 from tests.connectors.mysql_cdc.tables import table
 
 PATH = ("shop", "people")
@@ -211,7 +214,8 @@ def changed(form: str) -> list[dict[str, Any]]:
     rows = pa.RecordBatch.from_pylist([{"id": 1, "a": 5, "name": "Ada"}], found.schema().columns)
     batch = Batch(table="shop.people", rows=rows, kinds=pa.array([int(RowKind.DELETE)], pa.int8()))
     where = {"db": "shop", "table": "people", "file": "f", "pos": 4}
-    log = list(emission.changes(batch, found, lambda: [{"ts_ms": 1, **where}]))
+    logged = LoggedRows(batch=batch, found=found, events=np.zeros(1, np.int64), where=lambda: [{"ts_ms": 1, **where}])
+    log = list(emission.changes([logged], Reports()))
     chunk = list(emission.chunk(iter([evolve(batch, kinds=None)]), found, where))
     (schema,) = emission.schemas([found])
     assert all(each.rows.schema.equals(schema.columns) for each in (*log, *chunk))

@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data import messages
 from seatunnel_core.connectors.change_data import options as opt
+from seatunnel_core.connectors.change_data.log_order import LoggedRows
 from seatunnel_core.connectors.change_data.messages import Messages, ignored_properties, rows_of_events
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
@@ -133,7 +134,15 @@ def batch(of: Found, *rows: tuple[RowKind, Mapping[str, Any]]) -> Batch:
 
 def changed(made: Messages, of: Found, *rows: tuple[RowKind, Mapping[str, Any]]) -> list[Any]:
     where = [{**WHERE, "ts_ms": 5, "row": number} for number in range(len(rows))]
-    return [row for each in made.changes(batch(of, *rows), of, where) for row in each.rows.to_pylist()]
+    return [row for each in made.changes([logged(of, where, *rows)]) for row in each.rows.to_pylist()]
+
+
+def logged(
+    of: Found, where: Sequence[Mapping[str, Any]], *rows: tuple[RowKind, Mapping[str, Any]], first: int = 0
+) -> LoggedRows:
+    """Rows of a table, each in its own event."""
+    events = np.arange(first, first + len(rows))
+    return LoggedRows(batch=batch(of, *rows), found=of, events=events, where=lambda: where)
 
 
 def schema_of(message: Mapping[str, Any], side: str) -> dict[str, Any]:
@@ -232,6 +241,7 @@ def test_rows_of_a_snapshot_are_reads() -> None:
 
 def test_an_update_is_not_divided_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "_MOST_ROWS", 2)
+    monkeypatch.setattr(messages, "_FEWEST_ROWS", 1)
     of, made = of_mysql("id", "e"), encoder(value__converter__schemas__enable="false")
     rows: list[tuple[RowKind, Mapping[str, Any]]] = [
         (NEW, {"id": 1}),
@@ -241,11 +251,29 @@ def test_an_update_is_not_divided_between_batches(monkeypatch: pytest.MonkeyPatc
         (NEW, {"id": 2}),
     ]
     where = [{**WHERE, "row": number} for number in range(len(rows))]
-    found = list(made.changes(batch(of, *rows), of, where))
+    found = list(made.changes([logged(of, where, *rows)]))
     assert [each.rows.num_rows for each in found] == [2, 2]
     assert all(each.table == "default.default" and each.rows.schema.equals(MESSAGES) for each in found)
     values = [json.loads(row["value"]) for each in found for row in each.rows.to_pylist()]
     assert [(each["op"], each["source"]["row"]) for each in values] == [("c", 0), ("u", 2), ("d", 3), ("c", 4)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 100])
+def test_messages_of_several_tables_have_the_order_of_the_log(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They came table by table. One topic may contain the messages of all tables."""
+    monkeypatch.setattr(messages, "_MOST_ROWS", most)
+    monkeypatch.setattr(messages, "_FEWEST_ROWS", 1)
+    of, made = of_mysql("id", "e"), encoder(value__converter__schemas__enable="false", tombstones__on__delete="true")
+    moved: list[tuple[RowKind, Mapping[str, Any]]] = [(GONE, {"id": 1}), (BEFORE, {"id": 2}), (AFTER, {"id": 2})]
+    back: list[tuple[RowKind, Mapping[str, Any]]] = [(NEW, {"id": 1}), (GONE, {"id": 1})]
+    tables = [
+        evolve(logged(of, [{**WHERE, "table": "a"}] * 3, *moved), events=np.array([2, 5, 5])),
+        evolve(logged(of, [{**WHERE, "table": "b"}] * 2, *back), events=np.array([3, 4])),
+        logged(of, [{**WHERE, "table": "c"}], (NEW, {"id": 9}), first=1),
+    ]
+    rows = [row for each in made.changes(tables) for row in each.rows.to_pylist()]
+    found = [(row["topic"][-1], json.loads(row["value"])["op"] if row["value"] else None) for row in rows]
+    assert found == [("c", "c"), ("a", "d"), ("a", None), ("b", "c"), ("b", "d"), ("b", None), ("a", "u")]
 
 
 def test_a_type_without_a_form_is_named() -> None:

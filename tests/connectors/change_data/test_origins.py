@@ -1,11 +1,13 @@
 """Times and positions of changed rows: numbers within a transaction, also across batches, and what filters keep."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from seatunnel_core.connector_api.batch import Batch
-from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
+from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers, TableRows
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.errors import TransformError
@@ -19,7 +21,17 @@ COMMITS = {number: Commit(1_000 + number, f"A{number}") for number in range(9)}
 
 
 def origins(numbers: RowNumbers, *transactions: int, table: str = "t") -> Origins:
-    return numbers.origins(table, np.array(transactions, np.int64), COMMITS.__getitem__)
+    return of_tables(numbers, COMMITS.__getitem__, rows(table, *transactions))[0]
+
+
+def rows(group: str, *transactions: int, first: int = 0, step: int = 1) -> TableRows:
+    """Rows of a table, each in its own event."""
+    events = np.arange(len(transactions), dtype=np.int64) * step + first
+    return TableRows(group=group, transactions=np.array(transactions, np.int64), events=events)
+
+
+def of_tables(numbers: RowNumbers, commit_of: Callable[[int], Commit], *tables: TableRows) -> list[Origins]:
+    return numbers.origins(tables, commit_of)
 
 
 def numbered(found: Origins) -> list[int]:
@@ -50,9 +62,24 @@ def test_numbers_continue_in_the_next_batch_of_a_transaction() -> None:
 
 def test_numbers_begin_again_where_another_stream_counts_transactions_anew() -> None:
     numbers = RowNumbers()
-    numbers.origins("t", np.array([0, 0, 0], np.int64), lambda _: Commit(1, "A"))
-    again = numbers.origins("t", np.array([0, 0], np.int64), lambda _: Commit(2, "B"))
+    of_tables(numbers, lambda _: Commit(1, "A"), rows("t", 0, 0, 0))
+    (again,) = of_tables(numbers, lambda _: Commit(2, "B"), rows("t", 0, 0))
     assert numbered(again) == [1, 2]
+
+
+def test_tables_with_one_target_are_numbered_together() -> None:
+    """Their rows of a transaction had the same positions, so that sorting by position did not give their order."""
+    numbers = RowNumbers()
+    a, b, own = of_tables(
+        numbers,
+        COMMITS.__getitem__,
+        rows("shared", 1, 1, 2, first=0, step=2),
+        rows("shared", 1, 2, 2, first=1, step=2),
+        rows("own", 1, 2),
+    )
+    assert (numbered(a), numbered(b), numbered(own)) == ([1, 3, 2], [2, 1, 3], [1, 1])
+    b, a = of_tables(numbers, COMMITS.__getitem__, rows("shared", 2, 3, step=5), rows("shared", 2, first=1))
+    assert (numbered(b), numbered(a)) == ([4, 1], [5])
 
 
 def test_origins_follow_their_rows() -> None:
@@ -96,7 +123,7 @@ def test_a_transaction_is_only_looked_up_when_origins_are_needed() -> None:
         asked.append(number)
         return COMMITS[number]
 
-    found = RowNumbers().origins("t", np.array([1, 2, 2, 3], np.int64), commit_of).slice(1, None)
+    found = of_tables(RowNumbers(), commit_of, rows("t", 1, 2, 2, 3))[0].slice(1, None)
     assert asked == [1, 3], "the first and the last one, for the numbers of the next batch"
     assert found.positions().to_pylist() == ["A2:0000000001", "A2:0000000002", "A3:0000000001"]
     assert found.times.to_pylist() == [1_002, 1_002, 1_003]

@@ -1,0 +1,41 @@
+"""Order of the rows of several tables that are written to one target."""
+
+import enum
+
+from attrs import frozen
+
+
+class RowOrder(enum.Enum):
+    """Rows of a target whose order matters."""
+
+    ALL = "all"
+    """The order of all rows matters."""
+
+    KEY = "key"
+    """Only the order of rows with the same key matters."""
+
+    NONE = "none"
+    """The order of rows does not matter."""
+
+
+@frozen(kw_only=True)
+class TargetOrder:
+    """Target of the rows of a table, and the order in which its sink needs them."""
+
+    target: str = ""
+    """Name that is equal for two tables if their rows are written to one target."""
+
+    order: RowOrder = RowOrder.ALL
+    key: tuple[str, ...] = ()
+    """Columns of the rows that form the key, for ``RowOrder.KEY``."""
+
+
+@frozen(kw_only=True)
+class OrderGroup:
+    """Tables of a source that may have one target."""
+
+    name: str = ""
+    """Name that identifies the group."""
+
+    order: RowOrder = RowOrder.ALL
+    """Rows of the group whose order matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
