@@ -59,7 +59,7 @@ class Tables(Log):
     ordered = False
 
 
-Log.__abstractmethods__ = Tables.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+Log.__abstractmethods__ = Tables.__abstractmethods__ = frozenset()
 
 
 def duckdb(**options: Any) -> Sink:

@@ -11,10 +11,9 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.chunk_batches import ChunkRows, chunk_batches
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
-from seatunnel_core.connectors.change_data.log_order import LoggedRows, grouped, in_order
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder
 from seatunnel_core.connectors.change_data.messages import TABLE, Messages, ignored_properties
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.rows.columns import sliced
 
 
 @frozen(kw_only=True)
@@ -79,16 +78,10 @@ class Emission:
             else:
                 yield from self.messages.snapshot(masked, self.rules.shown(found), where)
 
-    def changes(self, rows: Sequence[LoggedRows], context: ReadContext) -> Iterator[Batch]:
-        """Yield the changed rows of a batch of the log in the output format.
-
-        Rows of tables that may have one target are yielded in the order that it needs, and messages in log order.
-        """
+    def changes(self, rows: Sequence[LoggedRows], order: LogOrder) -> Iterator[Batch]:
+        """Yield the changed rows of a batch of the log in the output format. Messages are yielded in log order."""
         masked = [evolve(each, batch=self.rules.masked(each.batch, each.found)) for each in rows]
-        if self.messages is not None:
+        if self.messages is None:
+            yield from order.batches(masked)
+        else:
             yield from self.messages.changes([evolve(each, found=self.rules.shown(each.found)) for each in masked])
-            return
-        for tables in grouped(masked, lambda each: context.order_group(each.batch.table).name):
-            for table, start, size in in_order(tables, context.order_group(tables[0].batch.table).order):
-                batch = tables[table].batch
-                yield batch if size == batch.rows.num_rows else sliced(batch, start, size)

@@ -96,7 +96,7 @@ def emitted(
     if keep is not None and not keep.all():
         if not keep.any():
             return None
-        kinds = _with_lone_rows(kinds, keep)
+        kinds = with_lone_rows(kinds, keep)
     absent = _absent(changes, kinds, keep, schema, where, remedy)
     rows = changes.rows
     if keep is not None and not keep.all():
@@ -123,7 +123,7 @@ def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(both)
 
 
-def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.int8]:
+def with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.int8]:
     """Return the row kinds. If only one row of an update is kept, its kind becomes a deletion or an insertion."""
     before = _pairs(kinds)
     kinds = kinds.copy()

@@ -9,14 +9,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, evolve, field, frozen
 
 from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.source import ReadContext, RowOrder
+from seatunnel_core.connectors.change_data.emitted import Flags, with_lone_rows
+from seatunnel_core.connectors.change_data.key_codes import Numbers, key_columns
 from seatunnel_core.connectors.change_data.moved_rows import cuts
+from seatunnel_core.connectors.change_data.row_owners import KeyedRows, RowOwners
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.rows.order import RowOrder
+from seatunnel_core.rows.columns import kept, sliced
+from seatunnel_core.rows.kind import RowKind
 
-Numbers = npt.NDArray[np.int64]
 Run = tuple[int, int, int]
 """Consecutive rows of one table: index of the table, offset and number of the rows."""
 
@@ -32,8 +39,36 @@ class LoggedRows:
     events: Numbers
     """For each row, the number of its event in the log, which also orders the rows of different tables."""
 
-    where: Callable[[], Sequence[Mapping[str, Any]]]
+    where: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     """Function that returns the ``source`` block of the Debezium message for each row."""
+
+    @property
+    def key(self) -> list[pa.Array]:
+        """Columns of the primary key."""
+        return key_columns(self.batch.rows, self.found.schema().primary_key)
+
+    @property
+    def kinds(self) -> npt.NDArray[np.int8]:
+        """``RowKind`` of each row, as a number."""
+        kinds = self.batch.kinds
+        return np.full(len(self.events), RowKind.INSERT, np.int8) if kinds is None else kinds.to_numpy()
+
+    def kept(self, keep: Flags) -> "LoggedRows":
+        """Return the rows for which the mask is true, without ``where``.
+
+        Raises:
+            SourceError: The new row of an update is kept without its old row, and lacks a value.
+        """
+        kinds, mask = with_lone_rows(self.kinds, keep), pa.array(keep)
+        batch = kept(evolve(self.batch, kinds=pa.array(kinds, pa.int8())), mask)
+        for name, absent in batch.absent.items():
+            if pc.any(pc.and_(absent, pc.equal(batch.kinds, int(RowKind.INSERT)))).as_py():
+                raise SourceError(
+                    f"table {batch.table}: an update changes the key of a row that was also inserted into another "
+                    f"table with the same target, and the log lacks its value of the column {name!r}. Let the source "
+                    "log whole rows, and start a new job"
+                )
+        return LoggedRows(batch=batch, found=self.found, events=self.events[keep])
 
 
 def grouped(given: Iterable[T], group_of: Callable[[T], Hashable]) -> list[list[T]]:
@@ -44,13 +79,42 @@ def grouped(given: Iterable[T], group_of: Callable[[T], Hashable]) -> list[list[
     return list(groups.values())
 
 
+@define
+class LogOrder:
+    """Order of the changed rows of a log range, from one batch to the next."""
+
+    context: ReadContext
+    _owners: dict[str, RowOwners] = field(init=False, factory=dict)
+    """Owners of moved rows, by group."""
+
+    def batches(self, rows: Sequence[LoggedRows]) -> Iterator[Batch]:
+        """Yield the rows of a batch of the log, in the order that their targets need.
+
+        Raises:
+            SourceError: The values of a row that was moved are unknown.
+        """
+        for tables in grouped(rows, lambda each: self.context.order_group(each.batch.table).name):
+            group = self.context.order_group(tables[0].batch.table)
+            kept = self._kept(group.name, tables) if group.order is RowOrder.KEY else tables
+            for table, start, size in in_order(kept, group.order):
+                batch = kept[table].batch
+                yield batch if size == batch.rows.num_rows else sliced(batch, start, size)
+
+    def _kept(self, group: str, tables: Sequence[LoggedRows]) -> list[LoggedRows]:
+        """Return the rows without those that would change a row that was moved to another table."""
+        keyed = [
+            KeyedRows(table=each.batch.table, key=each.key, kinds=each.kinds, events=each.events) for each in tables
+        ]
+        stale = self._owners.setdefault(group, RowOwners()).stale(keyed)
+        return [each.kept(~flags) if flags.any() else each for each, flags in zip(tables, stale, strict=True)]
+
+
 def in_order(tables: Sequence[LoggedRows], order: RowOrder) -> Iterator[Run]:
-    """Yield all rows of the tables of a group, in an order with which their target is correct."""
+    """Yield all rows of the tables of a group, in the order that their target needs."""
     events = [each.events for each in tables]
     at: Numbers | None = np.empty(0, np.int64)
     if len(tables) > 1 and order is not RowOrder.NONE:
-        keys = [each.batch.rows.select(each.found.schema().primary_key) for each in tables]
-        at = cuts(keys, events) if order is RowOrder.KEY else None
+        at = cuts([each.key for each in tables], events) if order is RowOrder.KEY else None
     yield from runs(events) if at is None else _parts(events, at)
 
 

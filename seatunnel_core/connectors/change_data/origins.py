@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from seatunnel_core.connectors.change_data.log_order import Numbers, grouped, ranks
+from seatunnel_core.connectors.change_data.key_codes import Numbers
+from seatunnel_core.connectors.change_data.log_order import grouped, ranks
 from seatunnel_core.rows.batch import OriginColumns, Origins
 
 

@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import Flags, both, emitted
-from seatunnel_core.connectors.change_data.log_order import LoggedRows
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers, TableRows
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW, require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
@@ -60,12 +60,12 @@ class RangeReader:
         limit = LIMIT_BYTES if window is None else None
         read, ended, committed = self.start, False, dict[str, int]()
         stopped, changed, statement = "", list[str](), ""
-        numbers, gtids = RowNumbers(), LoggedGtids()
+        order, numbers, gtids = LogOrder(context), RowNumbers(), LoggedGtids()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
             end = self._end_before(batch)
             ended = end < self.end
-            yield from self._emitted(batch, end, window, numbers, context)
+            yield from self.emission.changes(self._logged(batch, end, window, numbers, context), order)
             inside = _before(end, batch.transactions)
             if "gtids" in self.body:
                 gtids.add(inside)
@@ -105,14 +105,15 @@ class RangeReader:
         late = (each.begin for each in batch.transactions if milliseconds(each, round_up=False) >= until_ms)
         return min([self.end, *late])
 
-    def _emitted(
+    def _logged(
         self,
         batch: ChangeBatch,
         end: LogPosition,
         window: WindowFilter | None,
         numbers: RowNumbers,
         context: ReadContext,
-    ) -> Iterator[Batch]:
+    ) -> list[LoggedRows]:
+        """Return the rows of a batch to emit."""
         transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
 
         def commit_of(number: int) -> Commit:
@@ -120,15 +121,15 @@ class RangeReader:
 
         tables = [_rows(self._found(each), each, context) for each in batch.changes]
         made = (
-            self._logged(changes, end, window, transactions, origins, context)
+            self._emitted(changes, end, window, transactions, origins, context)
             for changes, origins in zip(batch.changes, numbers.origins(tables, commit_of), strict=True)
         )
-        yield from self.emission.changes([each for each in made if each is not None], context)
+        return [each for each in made if each is not None]
 
     def _found(self, changes: TableChanges) -> Found:
         return self.tables[f"{changes.table.database}.{changes.table.name}"]
 
-    def _logged(
+    def _emitted(
         self,
         changes: TableChanges,
         end: LogPosition,

@@ -14,7 +14,7 @@ from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import both, emitted
-from seatunnel_core.connectors.change_data.log_order import LoggedRows
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers, TableRows
 from seatunnel_core.connectors.change_data.shape import START_ANEW, shape_changes, shape_message
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -132,10 +132,12 @@ class RangeReader:
     """True if all transactions that were read are known to be visible to new snapshots."""
 
     _row_numbers: RowNumbers = field(init=False, factory=RowNumbers)
+    _order: LogOrder = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._numbers = {table.path: number for number, table in enumerate(self._tables)}
         self.read_to = self._range.end
+        self._order = LogOrder(self._context)
 
     def fact(self) -> dict[str, Any]:
         """Return the report of a range that was read."""
@@ -192,7 +194,7 @@ class RangeReader:
         for each in before:
             if each.complete:
                 self.committed_ms = each.time_us // 1000 + _EPOCH_MS
-        yield from self._emission.changes(self._logged(connection, batch, end), self._context)
+        yield from self._emission.changes(self._logged(connection, batch, end), self._order)
         self._emitted_to = max([self._emitted_to, *(each.number for each in before)])
         if batch.truncation is not None and batch.truncation.transaction in before:
             self._require_seen(connection, batch.truncation)

@@ -16,7 +16,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data import options as opt
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.log_order import LoggedRows
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder
 from seatunnel_core.connectors.change_data.masks import Asterisks, SaltedHash, Truncation
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
@@ -215,7 +215,7 @@ def changed(form: str) -> list[dict[str, Any]]:
     batch = Batch(table="shop.people", rows=rows, kinds=pa.array([int(RowKind.DELETE)], pa.int8()))
     where = {"db": "shop", "table": "people", "file": "f", "pos": 4}
     logged = LoggedRows(batch=batch, found=found, events=np.zeros(1, np.int64), where=lambda: [{"ts_ms": 1, **where}])
-    log = list(emission.changes([logged], Reports()))
+    log = list(emission.changes([logged], LogOrder(Reports())))
     chunk = list(emission.chunk(iter([evolve(batch, kinds=None)]), found, where))
     (schema,) = emission.schemas([found])
     assert all(each.rows.schema.equals(schema.columns) for each in (*log, *chunk))

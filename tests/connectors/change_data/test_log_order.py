@@ -12,7 +12,8 @@ import pytest
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.source import OrderGroup, RowOrder
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.log_order import LoggedRows, Run, in_order
+from seatunnel_core.connectors.change_data.key_codes import key_columns
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder, Run, in_order
 from seatunnel_core.connectors.change_data.moved_rows import cuts
 from seatunnel_core.connectors.jdbc.reading import Found
 from tests.connectors.mysql_cdc.driven import Reports
@@ -77,19 +78,17 @@ def test_the_rows_of_a_key_have_the_order_of_the_log(kind: str) -> None:
 
 def test_parts_are_as_large_as_possible() -> None:
     """A cut before the last of several rows separates all of them."""
-    keys = [pa.record_batch({"id": pa.array([1, 2, 3])}), pa.record_batch({"id": pa.array([1, 2, 3])})]
+    keys = [[pa.array([1, 2, 3])], [pa.array([1, 2, 3])]]
     found = cuts(keys, [np.array([0, 1, 2]), np.array([3, 4, 5])])
     assert found is not None
     assert found.tolist() == [3]
 
 
-def two_columns(*rows: tuple[int, str]) -> pa.RecordBatch:
-    return pa.record_batch({"n": [n for n, _ in rows], "T": [text for _, text in rows]})
-
-
 def test_a_key_of_several_columns() -> None:
-    one, other = two_columns((1, "a"), (2, "b")), two_columns((1, "b"), (2, "B")).rename_columns(["N", "t"])
-    found = cuts([one, other], [np.array([0, 1]), np.array([2, 3])])
+    one = pa.record_batch({"n": [1, 2], "T": ["a", "b"]})
+    other = pa.record_batch({"t": ["b", "B"], "N": [1, 2]})
+    keys = [key_columns(one, ("n", "T")), key_columns(other, ("N", "t"))]
+    found = cuts(keys, [np.array([0, 1]), np.array([2, 3])])
     assert found is not None
     assert found.tolist() == [3]
 
@@ -105,7 +104,7 @@ def test_a_key_of_several_columns() -> None:
     ids=["accents", "floats", "different types", "large numbers"],
 )
 def test_keys_that_the_target_may_compare_otherwise(one: pa.Array, other: pa.Array) -> None:
-    assert cuts([pa.record_batch({"id": one}), pa.record_batch({"id": other})], [np.array([0]), np.array([1])]) is None
+    assert cuts([[one], [other]], [np.array([0]), np.array([1])]) is None
     parts = [logged(table("t0"), one, [1]), logged(table("t1"), other, [0])]
     assert list(in_order(parts, RowOrder.KEY)) == [(1, 0, 1), (0, 0, 1)], "the order of the log"
 
@@ -125,7 +124,8 @@ class Grouped(Reports):
 def test_only_tables_with_one_target_are_interleaved(order: RowOrder) -> None:
     parts = tables([2, 1, 0, 2, 1], [1, 1, 1, 1, 9])
     found = [
-        (batch.table[-1], batch.rows.column("a").to_pylist()) for batch in Emission().changes(parts, Grouped(order))
+        (batch.table[-1], batch.rows.column("a").to_pylist())
+        for batch in Emission().changes(parts, LogOrder(Grouped(order)))
     ]
     expected = {
         RowOrder.ALL: [("1", [1]), ("0", [2]), ("1", [4]), ("2", [0, 3])],
@@ -137,5 +137,5 @@ def test_only_tables_with_one_target_are_interleaved(order: RowOrder) -> None:
 
 def test_without_a_job_all_tables_are_in_the_order_of_the_log() -> None:
     parts = tables([2, 1, 0, 2, 1], [1, 1, 1, 1, 9])
-    found = [batch.rows.column("a").to_pylist() for batch in Emission().changes(parts, Reports())]
+    found = [batch.rows.column("a").to_pylist() for batch in Emission().changes(parts, LogOrder(Reports()))]
     assert list(itertools.chain(*found)) == list(range(5))

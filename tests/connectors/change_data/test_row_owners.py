@@ -1,0 +1,168 @@
+"""Rows that are inserted into another table before they are deleted from their former one."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.source import OrderGroup, RowOrder
+from seatunnel_core.connectors.change_data.log_order import LoggedRows, LogOrder
+from seatunnel_core.rows.kind import RowKind
+from tests.connectors.mysql_cdc.driven import Reports
+from tests.connectors.mysql_cdc.tables import table
+
+NEW, BEFORE, AFTER, GONE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
+Change = tuple[str, RowKind, int]
+"""Table, kind and key of a row."""
+
+NUMBERS: Callable[[Sequence[int]], pa.Array] = lambda keys: pa.array(keys, pa.int64())  # noqa: E731
+TEXTS: Callable[[Sequence[int]], pa.Array] = lambda keys: pa.array([f"é{key}" for key in keys])  # noqa: E731
+
+
+class Shared(Reports):
+    """All tables have one target."""
+
+    def __init__(self, order: RowOrder = RowOrder.KEY) -> None:
+        super().__init__()
+        self._order = order
+
+    def order_group(self, table: str) -> OrderGroup:
+        return OrderGroup(name="shared", order=self._order)
+
+
+def logged(log: Sequence[Change], first: int, keys: Callable[[Sequence[int]], pa.Array]) -> Iterator[LoggedRows]:
+    """The rows of a batch of the log, by table. The column ``a`` is the number of the row in the log."""
+    for name in dict.fromkeys(name for name, _, _ in log):
+        own = [(at, kind, key) for at, (owner, kind, key) in enumerate(log, first) if owner == name]
+        columns = [keys([key for _, _, key in own]), pa.array([at for at, _, _ in own])]
+        yield LoggedRows(
+            batch=Batch(
+                table=name,
+                rows=pa.RecordBatch.from_arrays(columns, names=["id", "a"]),
+                kinds=pa.array([int(kind) for _, kind, _ in own], pa.int8()),
+            ),
+            found=table(name),
+            events=np.array([at for at, _, _ in own], np.int64),
+        )
+
+
+def emitted(
+    *batches: Sequence[Change], order: RowOrder = RowOrder.KEY, keys: Callable[[Sequence[int]], pa.Array] = NUMBERS
+) -> list[tuple[RowKind, int]]:
+    """Return the kind and the number of each row of a range, in the order in which they arrive."""
+    found, first, ordering = list[tuple[RowKind, int]](), 0, LogOrder(Shared(order))
+    for log in batches:
+        for batch in ordering.batches(list(logged(log, first, keys))):
+            assert batch.kinds is not None
+            found += zip(map(RowKind, batch.kinds.to_pylist()), batch.rows.column("a").to_pylist(), strict=True)
+        first += len(log)
+    return found
+
+
+def target(rows: Sequence[tuple[RowKind, int]], log: Sequence[Change], held: Sequence[int] = ()) -> dict[int, int]:
+    """Return the number of the last row of each key in the target, which had some keys before."""
+    found = dict.fromkeys(held, -1)
+    for kind, at in rows:
+        if kind in (NEW, AFTER):
+            found[log[at][2]] = at
+        else:
+            found.pop(log[at][2], None)
+    return found
+
+
+INSERTED_FIRST: Sequence[Change] = [("b", NEW, 1), ("a", GONE, 1)]
+DELETED_FIRST: Sequence[Change] = [("a", GONE, 1), ("b", NEW, 1)]
+
+
+@pytest.mark.parametrize("keys", [NUMBERS, TEXTS])
+def test_a_row_that_moves_in_either_order_stays(keys: Callable[[Sequence[int]], pa.Array]) -> None:
+    assert emitted(INSERTED_FIRST, keys=keys) == [(NEW, 0)]
+    assert emitted(DELETED_FIRST, keys=keys) == [(GONE, 0), (NEW, 1)]
+    assert emitted(*([each] for each in INSERTED_FIRST), keys=keys) == [(NEW, 0)], "in two batches"
+    assert emitted(INSERTED_FIRST, order=RowOrder.ALL, keys=keys) == [(NEW, 0), (GONE, 1)], "as in the log"
+
+
+def test_a_row_that_moves_back() -> None:
+    back: Sequence[Change] = [("a", NEW, 1), ("b", GONE, 1)]
+    assert emitted([*INSERTED_FIRST, *back]) == [(NEW, 0), (NEW, 2)]
+    assert emitted(INSERTED_FIRST, back) == [(NEW, 0), (NEW, 2)]
+    assert emitted([*INSERTED_FIRST, *reversed(back)]) == [(NEW, 0), (GONE, 2), (NEW, 3)]
+    assert emitted(DELETED_FIRST, [("b", GONE, 1)], [("a", NEW, 1)]) == [(GONE, 0), (NEW, 1), (GONE, 2), (NEW, 3)]
+
+
+def test_changes_of_the_former_row_are_dropped() -> None:
+    """For example, it is marked as moved before it is deleted."""
+    marked: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 1), ("a", GONE, 1), ("a", GONE, 2)]
+    assert emitted(marked) == [(NEW, 0), (GONE, 4)]
+    changed: Sequence[Change] = [*INSERTED_FIRST, ("b", BEFORE, 1), ("b", AFTER, 1), ("b", GONE, 1), ("a", GONE, 1)]
+    assert emitted(changed) == [(NEW, 0), (BEFORE, 2), (AFTER, 3), (GONE, 4), (GONE, 5)]
+
+
+def test_a_changed_key_is_a_deletion_and_an_insertion() -> None:
+    log: Sequence[Change] = [("b", BEFORE, 7), ("b", AFTER, 1), ("a", BEFORE, 1), ("a", AFTER, 3), ("a", GONE, 3)]
+    assert emitted(log) == [(BEFORE, 0), (AFTER, 1), (NEW, 3), (GONE, 4)]
+    assert emitted(log[:2], log[2:]) == [(BEFORE, 0), (AFTER, 1), (NEW, 3), (GONE, 4)]
+
+
+def test_a_moved_row_with_missing_values_is_an_error() -> None:
+    log: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 3)]
+    rows = list(logged(log, 0, NUMBERS))
+    rows[1] = evolve(rows[1], batch=evolve(rows[1].batch, absent={"a": pa.array([False, True])}))
+    with pytest.raises(SourceError, match="the log lacks its value of the column 'a'"):
+        list(LogOrder(Shared()).batches(rows))
+
+
+def test_keys_of_different_types_are_not_compared() -> None:
+    rows = list(logged(INSERTED_FIRST, 0, NUMBERS))
+    (other,) = logged(INSERTED_FIRST[1:], 1, TEXTS)
+    found = list(LogOrder(Shared()).batches([rows[0], other]))
+    assert [each.table for each in found] == ["b", "a"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_random_log_gives_what_it_gave_at_the_source(size: int) -> None:
+    """Rows are changed, and moved in either order."""
+    rng = random.Random(size)
+    for _ in range(15):
+        log, held = list[Change](), dict.fromkeys(range(3), ("a", -1))
+        for _ in range(30):
+            change(rng, log, held)
+        found = target(emitted(*divided(log, size)), log, range(3))
+        assert found == {key: at for key, (_, at) in held.items()}, log
+
+
+def divided(log: Sequence[Change], size: int) -> Iterator[Sequence[Change]]:
+    """Batches of a size; both rows of an update are in one batch."""
+    start = 0
+    while start < len(log):
+        end = start + size
+        end += end < len(log) and log[end - 1][1] == BEFORE
+        yield log[start:end]
+        start = end
+
+
+def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int]]) -> None:
+    """Change a row; ``held`` has the table and the number of the last values of each row."""
+    key, other = rng.randrange(6), rng.choice("abc")
+    own, _ = held.get(key, ("", 0))
+    if not own:
+        held[key] = other, len(log)
+        log.append((other, NEW, key))
+    elif rng.random() < 0.2:
+        del held[key]
+        log.append((own, GONE, key))
+    elif own == other:
+        held[key] = own, len(log) + 1
+        log.extend([(own, BEFORE, key), (own, AFTER, key)])
+    else:
+        marked: list[Change] = [(own, BEFORE, key), (own, AFTER, key)] if rng.random() < 0.3 else []
+        moved: list[Change] = [(other, NEW, key), *marked, (own, GONE, key)]
+        if rng.random() < 0.5:
+            moved = [*marked, (own, GONE, key), (other, NEW, key)]
+        held[key] = other, len(log) + moved.index((other, NEW, key))
+        log.extend(moved)
