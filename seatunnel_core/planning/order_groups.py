@@ -21,12 +21,18 @@ def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
         for target, order in _targets_of(chain, schema):
             tables.setdefault(target, set()).add(schema.table)
             orders.setdefault(target, []).append(order)
+    replacing = {target.name for target in chain.targets if target.sink.replaces_rows}
     shared = {target: members for target, members in tables.items() if len(members) > 1}
     found: dict[str, OrderGroup] = {}
     for number, members in enumerate(_united(shared.values())):
         needed = [order for target, some in shared.items() if some <= members for order in orders[target]]
         keys = {_folded(schema.primary_key) for schema in chain.schemas if schema.table in members}
-        group = OrderGroup(name=f"\0{number}", order=_strictest(needed, has_one_key=len(keys) == 1))
+        reached = {name for (name, _), some in tables.items() if some & members}
+        group = OrderGroup(
+            name=f"\0{number}",
+            order=_strictest(needed, has_one_key=len(keys) == 1),
+            replaces_rows=reached <= replacing,
+        )
         found |= dict.fromkeys(members, group)
     return found
 

@@ -39,3 +39,6 @@ class OrderGroup:
 
     order: RowOrder = RowOrder.ALL
     """Rows of the group whose order matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
+
+    replaces_rows: bool = False
+    """True if rows replace those with the same key in all targets of the group, so that they may be yielded again."""

@@ -145,7 +145,8 @@ class RangeReader:
         require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
         keep = self._wanted(changes, end, transactions)
         if window is not None:
-            keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
+            placing, repeats = partial(places_of, self.server), context.order_group(schema.table).replaces_rows
+            keep = both(keep, window.keep(found, changes, transactions, placing, repeats=repeats))
         where = f"transaction at {first.begin}"
         keep = both(keep, self.emission.rules.kept_changes(changes, found, where, FULL_IMAGES))
         masked = self.emission.rules.masked_columns(found)

@@ -54,9 +54,19 @@ class WindowFilter:
         return cls(chunks=tuple(map(MarkedChunk.from_record, stored.items(body, "window"))))
 
     def keep(
-        self, found: Found, changes: TableChanges, transactions: Mapping[int, Transaction], placing: Placing
+        self,
+        found: Found,
+        changes: TableChanges,
+        transactions: Mapping[int, Transaction],
+        placing: Placing,
+        *,
+        repeats: bool = False,
     ) -> Flags | None:
-        """Return a mask of the rows to emit; ``None`` for all."""
+        """Return a mask of the rows to emit; ``None`` for all.
+
+        With ``repeats``, the changes of a chunk before its mark are also emitted. If a row moves between tables with
+        one target, its insertion may be part of a chunk, but its deletion is not.
+        """
         own = [chunk for chunk in self.chunks if chunk.table == found.reading.name]
         if not own:
             is_read = found.reading.name < self.chunks[0].table
@@ -66,7 +76,7 @@ class WindowFilter:
         begins = [transactions[int(number)].begin for number in changes.transactions]
         for number, chunk in enumerate(own):
             inside = np.flatnonzero(places == number)
-            keep[inside] = [begins[int(row)] >= chunk.mark for row in inside]
+            keep[inside] = repeats or [begins[int(row)] >= chunk.mark for row in inside]
         return keep if found.split_column is None else _with_unplaced(keep, changes, found.split_column.name)
 
     def _places(self, own: Sequence[MarkedChunk], found: Found, changes: TableChanges, placing: Placing) -> Places:

@@ -273,8 +273,7 @@ class RangeReader:
     ) -> LoggedRows | None:
         where, schema = f"log position {batch.position}", table.found.schema()
         before = None if end is None else changes.transactions < end.number
-        seen = self._marks(connection, self._numbers[table.path])
-        keep = both(before, None if seen is None else ~seen.of(changes.rows, _xids(batch, changes)))
+        keep = both(before, self._unseen(connection, batch, table, changes))
         keep = both(keep, self._emission.rules.kept_changes(changes, table.found, where, _REMEDY))
         masked = self._emission.rules.masked_columns(table.found)
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins, masked)
@@ -317,6 +316,31 @@ class RangeReader:
                 f"{min(missing)}; run ALTER TABLE … REPLICA IDENTITY FULL, and start a new job"
             )
 
+    def _unseen(
+        self, connection: Any, batch: ChangeBatch, table: Captured, changes: TableChanges
+    ) -> npt.NDArray[np.bool_] | None:
+        """Return a mask of the rows that no chunk contains; ``None`` for all.
+
+        If a row moves between tables with one target, its insertion may be part of a chunk of one table, but its
+        deletion is not part of the other table's chunk. Then both are emitted again.
+        """
+        seen = self._marks(connection, self._numbers[table.path])
+        if seen is None:
+            return None
+        xids = _xids(batch, changes)
+        found = seen.of(changes.rows, xids)
+        for other in self._beside(connection, table):
+            found = found & other.in_all_chunks(xids)
+        return ~found
+
+    def _beside(self, connection: Any, table: Captured) -> Iterator[SeenRows]:
+        """Yield the marks of all tables in the table's group if their target replaces rows."""
+        group = self._context.order_group(table.name)
+        for number, other in enumerate(self._tables if group.replaces_rows else ()):
+            if self._context.order_group(other.name).name == group.name:
+                seen = self._marks(connection, number)
+                yield from () if seen is None else (seen,)
+
     def _marks(self, connection: Any, number: int) -> SeenRows | None:
         if number not in self._seen:
             found = self._tables[number].found
@@ -331,8 +355,9 @@ class RangeReader:
             number = self._number(table, f"log position {truncation.transaction.commit_lsn}")
             if number is None:
                 continue
-            seen = self._marks(connection, number)
-            if seen is None or not seen.of_all_chunks(truncation.transaction.xid):
+            seen, xid = self._marks(connection, number), truncation.transaction.xid
+            beside = self._beside(connection, self._tables[number])
+            if seen is None or not all(each.of_all_chunks(xid) for each in (seen, *beside)):
                 raise SourceError(
                     f"TRUNCATE of {self._tables[number].name} at the log position {truncation.transaction.commit_lsn} "
                     "is not supported; use DELETE, or truncate the target and start a new job"

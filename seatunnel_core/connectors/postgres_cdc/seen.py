@@ -32,6 +32,10 @@ class SeenRows:
         """Return True if the snapshots of all chunks contain a transaction."""
         return all(mark.contains(xid) for mark in self.marks)
 
+    def in_all_chunks(self, xids: npt.NDArray[np.uint32]) -> Flags:
+        """Return a mask of the transactions that the snapshots of all chunks contain."""
+        return np.array(np.stack([mark.contain(xids) for mark in self.marks]).all(axis=0), np.bool_)
+
     def of(self, rows: pa.RecordBatch, xids: npt.NDArray[np.uint32]) -> Flags:
         """Return a mask of the rows whose transaction is contained in the snapshot of their chunk."""
         contained = np.stack([mark.contain(xids) for mark in self.marks])
