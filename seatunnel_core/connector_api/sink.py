@@ -19,8 +19,8 @@ from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.order import RowOrder, TargetOrder
 from seatunnel_core.work.committable import Committable, Staged, added
+from seatunnel_core.work.row_order import RowOrder, TargetOrder
 
 __all__ = [
     "FrameSink",

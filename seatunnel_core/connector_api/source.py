@@ -21,8 +21,8 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.order import OrderGroup, RowOrder
 from seatunnel_core.work.fact import Fact
+from seatunnel_core.work.row_order import OrderGroup, RowOrder
 from seatunnel_core.work.split import Split
 
 __all__ = [

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.order import OrderGroup, RowOrder, TargetOrder
 from seatunnel_core.spark.operator_chain import OperatorChain, Schemas, Step
+from seatunnel_core.work.row_order import OrderGroup, RowOrder, TargetOrder
 
 Target = tuple[str, str]
 """Name of a sink and key of one of its targets."""

@@ -16,8 +16,8 @@ from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import ConnectorError, SinkError, TransformError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.order import OrderGroup
 from seatunnel_core.spark.bad_rows import OnBadRow
+from seatunnel_core.work.row_order import OrderGroup
 from seatunnel_core.work.split import Split
 
 Schemas = tuple[TableSchema, ...]

@@ -17,7 +17,6 @@ from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.columns import require_arrived
-from seatunnel_core.rows.order import OrderGroup
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
@@ -25,6 +24,7 @@ from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.row_order import OrderGroup
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 from seatunnel_core.work.vertex_meter import VertexMeter

@@ -31,8 +31,8 @@ _KNOWN = (*_SERVERS, _KEY_SCHEMAS, _VALUE_SCHEMAS, _TOMBSTONES)
 _MOST_ROWS = 2_000
 """Maximum number of rows encoded at once. It is low because each message may contain the schema of its table."""
 
-_FEWEST_ROWS = 10
-"""Minimum average number of rows of a table encoded at once, if there are many tables."""
+_TABLE_ROWS, _MANY_ROWS = 40, 20_000
+"""Average number of rows of a table encoded at once, and maximum number of rows, if there are many tables."""
 
 _NAMES = {
     "mysql": "mysql_binlog_source",
@@ -153,7 +153,8 @@ def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -
 
 def _parts(tables: Sequence[LoggedRows]) -> Iterator[list[int]]:
     """Yield the number of rows of each table in each part of a batch. Both rows of an update are in the same part."""
-    most, rows, sizes = max(_MOST_ROWS, _FEWEST_ROWS * len(tables)), 0, [0] * len(tables)
+    most = max(_MOST_ROWS, min(_MANY_ROWS, _TABLE_ROWS * len(tables)))
+    rows, sizes = 0, [0] * len(tables)
     for table, start, size in runs([each.events for each in tables]):
         kinds, at = tables[table].batch.kinds, start
         while at < start + size:

@@ -38,13 +38,15 @@ def cuts(keys: Sequence[Sequence[pa.Array]], events: Sequence[Numbers]) -> Numbe
 
 
 def _comparable(values: pa.Array) -> pa.Array | None:
-    """Return values that are equal if the target may consider the given ones equal; ``None`` for other types.
+    """Return values that are equal if the target may consider the given ones equal; ``None`` if this is unknown.
 
     Depending on its collation, a target ignores the case of strings, trailing spaces or punctuation, so only letters
     and digits count. Two different keys with equal values only make the parts smaller.
     """
     if of.is_integer(values.type) and values.type != pa.uint64():
         return values.cast(pa.int64())
+    if of.is_binary(values.type):
+        return values
     if of.is_decimal(values.type) and not values.type.scale:
         return values.cast(pa.decimal256(76, 0))
     if not of.is_string(values.type) or not pc.all(pc.string_is_ascii(values), min_count=0).as_py():

@@ -80,7 +80,7 @@ def _effects(kinds: Kinds, codes: Numbers) -> Kinds:
 
 
 def _stale(tables: Sequence[KeyedRows], codes: Numbers, effects: Kinds, first: int) -> Flags:
-    """Return a mask of the rows whose key belongs to another table. ``first`` is the index of the first new table."""
+    """Return a mask of the rows with a key of another table. ``first`` is the index of the first new table."""
     names = {name: number for number, name in enumerate(dict.fromkeys(each.table for each in tables))}
     owns = np.repeat([names[each.table] for each in tables], [len(each.kinds) for each in tables])
     start = sum(len(each.kinds) for each in tables[:first])
@@ -93,7 +93,7 @@ def _stale(tables: Sequence[KeyedRows], codes: Numbers, effects: Kinds, first: i
 
 
 def _contested(codes: Numbers, inserted: Flags, tables: Numbers, start: int) -> Flags:
-    """Return a mask of the rows whose keys one table has inserted, and another one changes from the index ``start``."""
+    """Return a mask of the keys that one table has inserted, and another one changes from the index ``start``."""
     size = int(codes.max(initial=-1)) + 1
     low, high = np.full(size, len(codes), np.int64), np.full(size, -1, np.int64)
     np.minimum.at(low, codes[inserted], tables[inserted])
@@ -107,7 +107,7 @@ def _contested(codes: Numbers, inserted: Flags, tables: Numbers, start: int) -> 
 
 
 def _of_others(rows: Numbers, codes: Numbers, effects: Kinds, tables: Numbers) -> list[int]:
-    """Return the rows, given in log order, whose key belongs to another table."""
+    """Return the rows with a key that belongs to another table. ``rows`` are in log order."""
     owners: dict[int, int] = {}
     found = []
     columns = (rows.tolist(), codes.tolist(), effects.tolist(), tables.tolist())

@@ -241,7 +241,7 @@ def test_rows_of_a_snapshot_are_reads() -> None:
 
 def test_an_update_is_not_divided_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "_MOST_ROWS", 2)
-    monkeypatch.setattr(messages, "_FEWEST_ROWS", 1)
+    monkeypatch.setattr(messages, "_TABLE_ROWS", 0)
     of, made = of_mysql("id", "e"), encoder(value__converter__schemas__enable="false")
     rows: list[tuple[RowKind, Mapping[str, Any]]] = [
         (NEW, {"id": 1}),
@@ -262,7 +262,7 @@ def test_an_update_is_not_divided_between_batches(monkeypatch: pytest.MonkeyPatc
 def test_messages_of_several_tables_have_the_order_of_the_log(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They came table by table. One topic may contain the messages of all tables."""
     monkeypatch.setattr(messages, "_MOST_ROWS", most)
-    monkeypatch.setattr(messages, "_FEWEST_ROWS", 1)
+    monkeypatch.setattr(messages, "_TABLE_ROWS", 0)
     of, made = of_mysql("id", "e"), encoder(value__converter__schemas__enable="false", tombstones__on__delete="true")
     moved: list[tuple[RowKind, Mapping[str, Any]]] = [(GONE, {"id": 1}), (BEFORE, {"id": 2}), (AFTER, {"id": 2})]
     back: list[tuple[RowKind, Mapping[str, Any]]] = [(NEW, {"id": 1}), (GONE, {"id": 1})]

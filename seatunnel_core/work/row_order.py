@@ -6,7 +6,7 @@ from attrs import frozen
 
 
 class RowOrder(enum.Enum):
-    """Rows of a target whose order matters."""
+    """Extent to which the order of the rows of a target matters."""
 
     ALL = "all"
     """The order of all rows matters."""
@@ -38,7 +38,7 @@ class OrderGroup:
     """Name that identifies the group."""
 
     order: RowOrder = RowOrder.ALL
-    """Rows of the group whose order matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
+    """Extent to which the order of the rows matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
 
     replaces_rows: bool = False
     """True if rows replace those with the same key in all targets of the group, so that they may be yielded again."""
