@@ -28,6 +28,9 @@ from seatunnel_core.rows.unknown import require_no_values
 OPEN_FILES = 64
 """Maximum number of open files per unit; with more partitions, files are closed early and smaller files result."""
 
+_GROUP_ROWS, _GROUP_BYTES = 65_536, 1 << 20
+"""Number of rows, and size in bytes, from which rows are written as a row group."""
+
 _KEPT = 512
 """Maximum number of tables for which a process caches data that is derived from the schema."""
 
@@ -195,6 +198,9 @@ class OpenFile:
 
         self._stream = io.new_output(path).create(overwrite=True)
         self._writer = pq.ParquetWriter(self._stream, columns, **_parquet_settings(table.properties))
+        self._columns = columns
+        self._gathered: list[pa.RecordBatch] = []
+        self._gathered_rows = self._gathered_bytes = 0
         self.rows = 0
 
     @property
@@ -203,12 +209,22 @@ class OpenFile:
         return self.path.rpartition("/")[2]
 
     def write(self, rows: "pa.RecordBatch | pa.Table") -> None:
-        """Append rows."""
-        self._writer.write(rows)
+        """Append rows. Small batches are gathered, because each write makes a row group."""
+        self._gathered += rows.to_batches() if isinstance(rows, pa.Table) else [rows]
+        self._gathered_rows += rows.num_rows
+        self._gathered_bytes += rows.nbytes
+        if self._gathered_rows >= _GROUP_ROWS or self._gathered_bytes >= _GROUP_BYTES:
+            self._flush()
         self.rows += rows.num_rows
 
+    def _flush(self) -> None:
+        if self._gathered:
+            self._writer.write_table(pa.Table.from_batches(self._gathered, schema=self._columns))
+        self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
+
     def close(self) -> None:
-        """Write the footer."""
+        """Write the remaining rows and the footer."""
+        self._flush()
         self._writer.close()
         self._stream.close()
 
