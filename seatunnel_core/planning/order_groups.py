@@ -2,36 +2,45 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from attrs import frozen
+
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import OperatorChain, Schemas, Step
 from seatunnel_core.work.row_order import OrderGroup, RowOrder, TargetOrder
 
 Target = tuple[str, str]
-"""Name of a sink and key of one of its targets."""
+"""Name of a sink and name of one of its targets."""
+
+
+@frozen
+class _Written:
+    """Rows of a table of the source in one of their targets."""
+
+    table: str
+    target: Target
+    order: RowOrder
+    replaces_rows: bool
+    """True if a row replaces the row with the same key."""
 
 
 def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
     """Return the group of each table that may share a target with another table of the source."""
     if len(chain.schemas) < 2 or not chain.source.ordered:
         return {}
+    every = [each for schema in chain.schemas for each in _written(chain, schema)]
     tables: dict[Target, set[str]] = {}
-    orders: dict[Target, list[RowOrder]] = {}
-    for schema in chain.schemas:
-        for target, order in _targets_of(chain, schema):
-            tables.setdefault(target, set()).add(schema.table)
-            orders.setdefault(target, []).append(order)
-    replacing = {target.name for target in chain.targets if target.sink.replaces_rows}
-    shared = {target: members for target, members in tables.items() if len(members) > 1}
+    for each in every:
+        tables.setdefault(each.target, set()).add(each.table)
     found: dict[str, OrderGroup] = {}
-    for number, members in enumerate(_united(shared.values())):
-        needed = [order for target, some in shared.items() if some <= members for order in orders[target]]
+    for number, members in enumerate(_united([some for some in tables.values() if len(some) > 1])):
+        own = [each for each in every if each.table in members]
         keys = {_folded(schema.primary_key) for schema in chain.schemas if schema.table in members}
-        reached = {name for (name, _), some in tables.items() if some & members}
+        shared = [each.order for each in own if len(tables[each.target]) > 1]
         group = OrderGroup(
             name=f"\0{number}",
-            order=_strictest(needed, has_one_key=len(keys) == 1),
-            replaces_rows=reached <= replacing,
+            order=_strictest(shared, has_one_key=len(keys) == 1),
+            replaces_rows=all(each.replaces_rows for each in own),
         )
         found |= dict.fromkeys(members, group)
     return found
@@ -54,8 +63,8 @@ def _strictest(orders: Sequence[RowOrder], *, has_one_key: bool) -> RowOrder:
     return RowOrder.NONE
 
 
-def _targets_of(chain: OperatorChain, schema: TableSchema) -> Iterator[tuple[Target, RowOrder]]:
-    """Yield each target of a table of the source, and the order that it needs."""
+def _written(chain: OperatorChain, schema: TableSchema) -> Iterator[_Written]:
+    """Yield the targets of a table of the source."""
     known: dict[str, Schemas] = {chain.source_name: (schema,)}
     changing: set[str] = set()  # steps after which the key may have other values
     for step in chain.steps:
@@ -67,8 +76,9 @@ def _targets_of(chain: OperatorChain, schema: TableSchema) -> Iterator[tuple[Tar
         for name in target.inputs:
             for each in known.get(name, ()):
                 wanted = target.sink.order_of(each)
-                # Some databases and file systems ignore case.
-                yield (target.name, wanted.target.casefold()), _order(wanted, schema, is_changed=name in changing)
+                replaces = target.sink.replaces_rows and bool(each.primary_key) and wanted.order is not RowOrder.NONE
+                place = target.name, wanted.target.casefold()  # some databases and file systems ignore case
+                yield _Written(schema.table, place, _order(wanted, schema, is_changed=name in changing), replaces)
 
 
 def _order(wanted: TargetOrder, schema: TableSchema, *, is_changed: bool) -> RowOrder:

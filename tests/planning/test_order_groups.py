@@ -209,6 +209,32 @@ def test_rows_that_are_matched_as_a_whole() -> None:
     assert groups(sink, schemas=schemas) == [(ALL, {"orders_1", "orders_2"})]
 
 
+@pytest.mark.parametrize(
+    ("sinks", "replaces"),
+    [
+        ([duckdb(table="orders", write_mode="merge")], True),
+        ([duckdb(table="orders", write_mode="merge", merge_key="code")], True),
+        ([jdbc(generate_sink_sql=True, table="orders")], True),
+        ([jdbc(generate_sink_sql=True, table="orders", enable_upsert=False)], False),
+        ([duckdb(table="orders", write_mode="merge", keep_history=True)], False),
+        ([duckdb(table="orders")], False),
+        ([duckdb(table="orders", write_mode="merge"), files("/data/${table_name}")], False),
+        ([duckdb(table="orders", write_mode="merge"), iceberg(table="${table_name}", write_mode="merge")], True),
+    ],
+)
+def test_rows_may_arrive_again_if_they_are_replaced_everywhere(sinks: list[Sink], replaces: bool) -> None:
+    made = chain({f"sink{at}": (sink, ("log",)) for at, sink in enumerate(sinks)}, schemas=SCHEMAS[:2])
+    assert {group.replaces_rows for group in order_groups(made).values()} == {replaces}
+
+
+def test_rows_without_a_key_do_not_arrive_again() -> None:
+    """They would be added twice."""
+    keyless = tuple(evolve(each, primary_key=()) for each in SCHEMAS[:2])
+    for sink in (jdbc(generate_sink_sql=True, table="o"), duckdb(table="o", write_mode="merge", match_whole_rows=True)):
+        made = chain({"sink": (sink, ("log",))}, schemas=keyless)
+        assert {group.replaces_rows for group in order_groups(made).values()} == {False}
+
+
 def test_sources_without_an_order_and_single_tables() -> None:
     sink = {"sink": (duckdb(table="orders", write_mode="merge"), ("log",))}
     assert order_groups(chain(sink, source=Tables)) == {}
