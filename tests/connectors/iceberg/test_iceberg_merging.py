@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hypothesis import given, settings
@@ -345,3 +346,13 @@ def test_deleted_and_old_rows_need_only_their_key(tmp_path: Path) -> None:
     unknown = Batch(table="orders", rows=gone, kinds=kinds, absent={"day": pa.array([False, False, True])})
     with pytest.raises(RowError, match="sink Iceberg: column 'day', row 3 of a batch of orders: the change does not"):
         run(tmp_path, [unknown], job="next", **MERGE)
+
+
+@pytest.mark.parametrize("options", [MERGE, {}])
+def test_small_batches_share_a_row_group(tmp_path: Path, options: Mapping[str, Any]) -> None:
+    """Each of them was a row group."""
+    run(tmp_path, [batch((number, "a", number)) for number in range(50)], **options)
+    assert len(orders(tmp_path)) == 50
+    files = [pq.ParquetFile(path) for path in tmp_path.rglob("*.parquet")]
+    (written,) = [file for file in files if file.schema_arrow.names == COLUMNS.names]
+    assert (written.num_row_groups, written.metadata.num_rows) == (1, 50)
