@@ -35,12 +35,15 @@ def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
     found: dict[str, OrderGroup] = {}
     for number, members in enumerate(_united([some for some in tables.values() if len(some) > 1])):
         own = [each for each in every if each.table in members]
-        keys = {_folded(schema.primary_key) for schema in chain.schemas if schema.table in members}
+        schemas = [schema for schema in chain.schemas if schema.table in members]
+        keys = {_folded(schema.primary_key) for schema in schemas}
+        same_columns = len({_folded(schema.columns.names) for schema in schemas}) == 1
         shared = [each.order for each in own if len(tables[each.target]) > 1]
         group = OrderGroup(
             name=f"\0{number}",
             order=_strictest(shared, has_one_key=len(keys) == 1),
-            replaces_rows=all(each.replaces_rows for each in own),
+            same_columns=same_columns,
+            replaces_rows=same_columns and all(each.replaces_rows for each in own),
         )
         found |= dict.fromkeys(members, group)
     return found

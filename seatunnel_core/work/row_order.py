@@ -40,5 +40,8 @@ class OrderGroup:
     order: RowOrder = RowOrder.ALL
     """Extent to which the order of the rows matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
 
+    same_columns: bool = False
+    """True if the tables have the same columns, so that rows may move between them."""
+
     replaces_rows: bool = False
-    """True if rows replace those with the same key in all targets of the group, so that they may be yielded again."""
+    """True if a row replaces the whole row with the same key in all targets, so that it may be yielded again."""

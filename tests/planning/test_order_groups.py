@@ -227,6 +227,15 @@ def test_rows_may_arrive_again_if_they_are_replaced_everywhere(sinks: list[Sink]
     assert {group.replaces_rows for group in order_groups(made).values()} == {replaces}
 
 
+def test_rows_of_tables_with_different_columns_do_not_move() -> None:
+    """Each of the tables may have some columns of a row."""
+    other = evolve(SCHEMAS[1], columns=pa.schema([COLUMNS.field(0), ("more", pa.int64())]))
+    sink = {"sink": (duckdb(table="orders", write_mode="merge", merge_key="id"), ("log",))}
+    for schema, same in ((other, False), (SCHEMAS[1], True)):
+        found = order_groups(chain(sink, schemas=(SCHEMAS[0], schema))).values()
+        assert {(each.same_columns, each.replaces_rows) for each in found} == {(same, same)}
+
+
 def test_rows_without_a_key_do_not_arrive_again() -> None:
     """They would be added twice."""
     keyless = tuple(evolve(each, primary_key=()) for each in SCHEMAS[:2])

@@ -1,8 +1,8 @@
 """Tables to which rows belong that have moved between tables with one target.
 
 A transaction may insert a row into another table before it deletes the row from its former table. In the target, this
-deletion would remove the inserted row. Therefore changes by a table are dropped while the key belongs to another table:
-the one into which it was inserted last.
+deletion would remove the inserted row. Therefore it is dropped if the key belongs to another table: the one into which
+it was inserted last. If the former row was changed in the meantime, these changes are dropped as well.
 """
 
 from collections.abc import Sequence
@@ -107,15 +107,20 @@ def _contested(codes: Numbers, inserted: Flags, tables: Numbers, start: int) -> 
 
 
 def _of_others(rows: Numbers, codes: Numbers, effects: Kinds, tables: Numbers) -> list[int]:
-    """Return the rows with a key that belongs to another table. ``rows`` are in log order."""
+    """Return the rows that delete a key of another table, or change it before. ``rows`` are in log order."""
     owners: dict[int, int] = {}
+    changes: dict[tuple[int, int], list[int]] = {}  # changes by tables that do not own the key
     found = []
     columns = (rows.tolist(), codes.tolist(), effects.tolist(), tables.tolist())
     for row, code, effect, table in zip(*columns, strict=True):
         if effect == RowKind.INSERT:
             owners[code] = table
+            changes.pop((code, table), None)
         elif owners.get(code, table) != table:
-            found.append(row)
+            if effect == RowKind.DELETE:
+                found += [*changes.pop((code, table), ()), row]
+            else:
+                changes.setdefault((code, table), []).append(row)
         elif effect == RowKind.DELETE:
             owners.pop(code, None)
     return found

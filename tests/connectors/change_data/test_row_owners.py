@@ -27,12 +27,12 @@ TEXTS: Callable[[Sequence[int]], pa.Array] = lambda keys: pa.array([f"é{key}" f
 class Shared(Reports):
     """All tables have one target."""
 
-    def __init__(self, order: RowOrder = RowOrder.KEY) -> None:
+    def __init__(self, order: RowOrder = RowOrder.KEY, *, same_columns: bool = True) -> None:
         super().__init__()
-        self._order = order
+        self._group = OrderGroup(name="shared", order=order, same_columns=same_columns)
 
     def order_group(self, table: str) -> OrderGroup:
-        return OrderGroup(name="shared", order=self._order)
+        return self._group
 
 
 def logged(log: Sequence[Change], first: int, keys: Callable[[Sequence[int]], pa.Array]) -> Iterator[LoggedRows]:
@@ -99,8 +99,18 @@ def test_changes_of_the_former_row_are_dropped() -> None:
     """For example, it is marked as moved before it is deleted."""
     marked: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 1), ("a", GONE, 1), ("a", GONE, 2)]
     assert emitted(marked) == [(NEW, 0), (GONE, 4)]
+    both: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 1), ("b", GONE, 1), ("a", GONE, 1)]
+    assert emitted(both[:3]) == [(NEW, 0), (BEFORE, 1), (AFTER, 2)], "the last change of a row in both tables"
+    assert emitted(both) == list(zip([kind for _, kind, _ in both], range(5), strict=True))
     changed: Sequence[Change] = [*INSERTED_FIRST, ("b", BEFORE, 1), ("b", AFTER, 1), ("b", GONE, 1), ("a", GONE, 1)]
     assert emitted(changed) == [(NEW, 0), (BEFORE, 2), (AFTER, 3), (GONE, 4), (GONE, 5)]
+
+
+def test_tables_with_different_columns_may_have_the_same_keys() -> None:
+    """Each of them has some columns of a row."""
+    rows = list(logged(INSERTED_FIRST, 0, NUMBERS))
+    found = [each.table for each in LogOrder(Shared(same_columns=False)).batches(rows)]
+    assert found == ["b", "a"]
 
 
 def test_a_changed_key_is_a_deletion_and_an_insertion() -> None:
@@ -131,7 +141,7 @@ def test_a_random_log_gives_what_it_gave_at_the_source(size: int) -> None:
     for _ in range(15):
         log, held = list[Change](), dict.fromkeys(range(3), ("a", -1))
         for _ in range(30):
-            change(rng, log, held)
+            change(rng, log, held, marks=size > len(log) + 9)
         found = target(emitted(*divided(log, size)), log, range(3))
         assert found == {key: at for key, (_, at) in held.items()}, log
 
@@ -146,8 +156,11 @@ def divided(log: Sequence[Change], size: int) -> Iterator[Sequence[Change]]:
         start = end
 
 
-def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int]]) -> None:
-    """Change a row; ``held`` has the table and the number of the last values of each row."""
+def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int]], *, marks: bool) -> None:
+    """Change a row; ``held`` has the table and the number of the last values of each row.
+
+    With ``marks``, a row may be changed after it was inserted into another table, before it is deleted there.
+    """
     key, other = rng.randrange(6), rng.choice("abc")
     own, _ = held.get(key, ("", 0))
     if not own:
@@ -160,7 +173,7 @@ def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int
         held[key] = own, len(log) + 1
         log.extend([(own, BEFORE, key), (own, AFTER, key)])
     else:
-        marked: list[Change] = [(own, BEFORE, key), (own, AFTER, key)] if rng.random() < 0.3 else []
+        marked: list[Change] = [(own, BEFORE, key), (own, AFTER, key)] if marks and rng.random() < 0.3 else []
         moved: list[Change] = [(other, NEW, key), *marked, (own, GONE, key)]
         if rng.random() < 0.5:
             moved = [*marked, (own, GONE, key), (other, NEW, key)]
