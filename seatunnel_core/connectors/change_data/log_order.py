@@ -39,6 +39,9 @@ class LoggedRows:
     events: Numbers
     """For each row, the number of its event in the log, which also orders the rows of different tables."""
 
+    transactions: Numbers
+    """For each row, the number of its transaction."""
+
     where: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     """Function that returns the ``source`` block of the Debezium message for each row."""
 
@@ -68,7 +71,7 @@ class LoggedRows:
                     f"table with the same target, and the log lacks its value of the column {name!r}. Let the source "
                     "log whole rows, and start a new job"
                 )
-        return LoggedRows(batch=batch, found=self.found, events=self.events[keep])
+        return LoggedRows(batch=batch, found=self.found, events=self.events[keep], transactions=self.transactions[keep])
 
 
 def grouped(given: Iterable[T], group_of: Callable[[T], Hashable]) -> list[list[T]]:
@@ -81,11 +84,11 @@ def grouped(given: Iterable[T], group_of: Callable[[T], Hashable]) -> list[list[
 
 @define
 class LogOrder:
-    """Order of the changed rows of a log range, from one batch to the next."""
+    """Order of the changed rows of a log stream, from one batch to the next."""
 
     context: ReadContext
     _owners: dict[str, RowOwners] = field(init=False, factory=dict)
-    """Owners of moved rows, by group."""
+    """Owners of the keys of the last transaction, by group."""
 
     def batches(self, rows: Sequence[LoggedRows]) -> Iterator[Batch]:
         """Yield the rows of a batch of the log, in the order that their targets need.
@@ -104,7 +107,14 @@ class LogOrder:
     def _kept(self, group: str, tables: Sequence[LoggedRows]) -> list[LoggedRows]:
         """Return the rows without those that would change a row that was moved to another table."""
         keyed = [
-            KeyedRows(table=each.batch.table, key=each.key, kinds=each.kinds, events=each.events) for each in tables
+            KeyedRows(
+                table=each.batch.table,
+                key=each.key,
+                kinds=each.kinds,
+                transactions=each.transactions,
+                events=each.events,
+            )
+            for each in tables
         ]
         stale = self._owners.setdefault(group, RowOwners()).stale(keyed)
         return [each.kept(~flags) if flags.any() else each for each, flags in zip(tables, stale, strict=True)]

@@ -86,8 +86,9 @@ class Messages:
     def snapshot(self, batch: Batch, found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
         """Yield the messages for the rows of a chunk."""
         rows, source = batch.rows.num_rows, {"ts_ms": self.now_ms(), **where}
+        numbers = np.arange(rows, dtype=np.int64)
         logged = LoggedRows(
-            batch=batch, found=found, events=np.arange(rows, dtype=np.int64), where=lambda: [source] * rows
+            batch=batch, found=found, events=numbers, transactions=numbers, where=lambda: [source] * rows
         )
         yield from self.changes([logged], snapshot=True)
 

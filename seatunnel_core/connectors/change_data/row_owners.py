@@ -1,8 +1,8 @@
 """Tables to which rows belong that have moved between tables with one target.
 
 A transaction may insert a row into another table before it deletes the row from its former table. In the target, this
-deletion would remove the inserted row. Therefore it is dropped if the key belongs to another table: the one into which
-it was inserted last. If the former row was changed in the meantime, these changes are dropped as well.
+deletion would remove the inserted row. Therefore, within a transaction, changes of a key by a table are dropped while
+the key belongs to another table: the one into which it was inserted last.
 """
 
 from collections.abc import Sequence
@@ -33,41 +33,58 @@ class KeyedRows:
     kinds: Kinds
     """``RowKind`` of each row, as a number. An ``UPDATE_BEFORE`` directly precedes its ``UPDATE_AFTER``."""
 
+    transactions: Numbers
+    """Ascending number of the transaction of each row."""
+
     events: Numbers
     """Ascending number of the event of each row, which also orders the rows of different tables."""
+
+    def kept(self, keep: Flags) -> "KeyedRows":
+        """Return the rows for which the mask is true."""
+        return KeyedRows(
+            table=self.table,
+            key=[column.filter(pa.array(keep)) for column in self.key],
+            kinds=self.kinds[keep],
+            transactions=self.transactions[keep],
+            events=self.events[keep],
+        )
 
 
 @define
 class RowOwners:
-    """Insertions and deletions in the log range that is read, for tables with one target."""
+    """Insertions of the last transaction, which may continue in the next batch, and deletions of these rows."""
 
-    _earlier: list[KeyedRows] = field(init=False, factory=list)
+    _last: list[KeyedRows] = field(init=False, factory=list)
 
     def stale(self, tables: Sequence[KeyedRows]) -> list[Flags]:
-        """Return masks of the rows of a batch to drop, and remember the batch. Types of keys must be equal."""
-        tables = [evolve(each, key=[_plain(column) for column in each.key]) for each in tables]
-        if all((each.kinds == RowKind.INSERT).all() for each in tables):
-            self._earlier += tables
-            return [np.zeros(len(each.kinds), np.bool_) for each in tables]
-        every = [*self._earlier, *tables]
-        codes = key_codes([each.key for each in every])
-        if codes is None:
-            return [np.zeros(len(each.kinds), np.bool_) for each in tables]
-        effects = [_effects(each.kinds, own) for each, own in zip(every, codes, strict=True)]
-        first = len(self._earlier)
-        for each, effect in zip(tables, effects[first:], strict=True):
-            where = np.flatnonzero(effect != _CHANGED)
-            key = [column.take(pa.array(where)) for column in each.key]
-            self._earlier.append(evolve(each, key=key, kinds=effect[where], events=each.events[where]))
-        return _split(_stale(every, np.concatenate(codes), np.concatenate(effects), first), every)[first:]
+        """Return masks of the rows of a batch to drop. Keys of different types are considered different."""
+        every = [*self._last, *(evolve(each, key=[_plain(column) for column in each.key]) for each in tables)]
+        stale = [np.zeros(len(each.kinds), np.bool_) for each in every]
+        if any((each.kinds != RowKind.INSERT).any() for each in tables):
+            codes = key_codes([[pa.array(each.transactions), *each.key] for each in every])
+            if codes is not None:
+                stale, every = _divided(every, np.concatenate(codes))
+        last = max(each.transactions[-1] for each in tables)
+        own = (each.kept(each.transactions == last) for each in every)
+        self._last = [each for each in own if len(each.kinds)]
+        return stale[-len(tables) :]
 
 
 def _plain(values: pa.Array) -> pa.Array:
     return values.cast(pa.int64()) if of.is_integer(values.type) and values.type != pa.uint64() else values
 
 
-def _split(values: Flags, tables: Sequence[KeyedRows]) -> list[Flags]:
-    return np.split(values, np.cumsum([len(each.kinds) for each in tables])[:-1])
+def _divided(every: Sequence[KeyedRows], codes: Numbers) -> tuple[list[Flags], list[KeyedRows]]:
+    """Return masks of the stale rows, and the rows to remember."""
+    sizes, names = [len(each.kinds) for each in every], [each.table for each in every]
+    effects = _effects(np.concatenate([each.kinds for each in every]), codes)
+    tables = np.repeat([names.index(name) for name in names], sizes)
+    order = np.lexsort((np.concatenate([each.events for each in every]), codes))
+    stale, owned = np.empty((2, len(codes)), np.bool_)
+    stale[order], owned[order] = _stale(codes[order], effects[order], tables[order])
+    ends = np.cumsum(sizes)[:-1]
+    parts = zip(every, np.split(effects, ends), np.split(owned & (effects != _CHANGED), ends), strict=True)
+    return np.split(stale, ends), [evolve(each, kinds=kinds).kept(keep) for each, kinds, keep in parts]
 
 
 def _effects(kinds: Kinds, codes: Numbers) -> Kinds:
@@ -79,48 +96,14 @@ def _effects(kinds: Kinds, codes: Numbers) -> Kinds:
     return found
 
 
-def _stale(tables: Sequence[KeyedRows], codes: Numbers, effects: Kinds, first: int) -> Flags:
-    """Return a mask of the rows with a key of another table. ``first`` is the index of the first new table."""
-    names = {name: number for number, name in enumerate(dict.fromkeys(each.table for each in tables))}
-    owns = np.repeat([names[each.table] for each in tables], [len(each.kinds) for each in tables])
-    start = sum(len(each.kinds) for each in tables[:first])
-    rows = np.flatnonzero(_contested(codes, effects == RowKind.INSERT, owns, start))
-    found = np.zeros(len(codes), np.bool_)
-    if len(rows):
-        rows = rows[np.argsort(np.concatenate([each.events for each in tables])[rows], kind="stable")]
-        found[_of_others(rows, codes[rows], effects[rows], owns[rows])] = True
-    return found
+def _stale(codes: Numbers, effects: Kinds, tables: Numbers) -> tuple[Flags, Flags]:
+    """Return masks of the rows whose key belongs to another table, and of those with a key that was inserted before.
 
-
-def _contested(codes: Numbers, inserted: Flags, tables: Numbers, start: int) -> Flags:
-    """Return a mask of the keys that one table has inserted, and another one changes from the index ``start``."""
-    size = int(codes.max(initial=-1)) + 1
-    low, high = np.full(size, len(codes), np.int64), np.full(size, -1, np.int64)
-    np.minimum.at(low, codes[inserted], tables[inserted])
-    np.maximum.at(high, codes[inserted], tables[inserted])
-    changed = np.flatnonzero(~inserted[start:]) + start
-    own, key = tables[changed], codes[changed]
-    contested = np.zeros(size, np.bool_)
-    contested[key[(high[key] >= 0) & ((low[key] != own) | (high[key] != own))]] = True
-    found: Flags = contested[codes]
-    return found
-
-
-def _of_others(rows: Numbers, codes: Numbers, effects: Kinds, tables: Numbers) -> list[int]:
-    """Return the rows that delete a key of another table, or change it before. ``rows`` are in log order."""
-    owners: dict[int, int] = {}
-    changes: dict[tuple[int, int], list[int]] = {}  # changes by tables that do not own the key
-    found = []
-    columns = (rows.tolist(), codes.tolist(), effects.tolist(), tables.tolist())
-    for row, code, effect, table in zip(*columns, strict=True):
-        if effect == RowKind.INSERT:
-            owners[code] = table
-            changes.pop((code, table), None)
-        elif owners.get(code, table) != table:
-            if effect == RowKind.DELETE:
-                found += [*changes.pop((code, table), ()), row]
-            else:
-                changes.setdefault((code, table), []).append(row)
-        elif effect == RowKind.DELETE:
-            owners.pop(code, None)
-    return found
+    Rows are sorted by key, and then in log order.
+    """
+    at = np.arange(len(codes))
+    begin = np.maximum.accumulate(np.where(np.diff(codes, prepend=-1) != 0, at, 0))  # first row with the key
+    inserted = np.maximum.accumulate(np.where(effects == RowKind.INSERT, at, -1))  # last insertion
+    owned, own = inserted >= begin, tables[inserted] == tables
+    deleted = np.maximum.accumulate(np.where(owned & own & (effects == RowKind.DELETE), at, -1))
+    return owned & ~own & (deleted < inserted), owned

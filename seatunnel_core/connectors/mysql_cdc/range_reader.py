@@ -23,7 +23,7 @@ from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReade
 from seatunnel_core.connectors.mysql_cdc.message_source import logged_at
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import WindowFilter
-from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
+from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Reason, TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.gtid import transactions_of
 from seatunnel_core.connectors.mysql_log.logged_gtids import LoggedGtids, LoggedTransaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -66,6 +66,8 @@ class RangeReader:
             end = self._end_before(batch)
             ended = end < self.end
             yield from self.emission.changes(self._logged(batch, end, window, numbers, context), order)
+            if batch.reason is Reason.END:  # The numbers of another stream begin again.
+                order = LogOrder(context)
             inside = _before(end, batch.transactions)
             if "gtids" in self.body:
                 gtids.add(inside)
@@ -154,7 +156,9 @@ class RangeReader:
         if made is None:
             return None
         logged = partial(logged_at, changes, transactions, made.numbers)
-        return LoggedRows(batch=made.batch, found=found, events=changes.events[made.numbers], where=logged)
+        at = made.numbers
+        events, numbers = changes.events[at], changes.transactions[at]
+        return LoggedRows(batch=made.batch, found=found, events=events, transactions=numbers, where=logged)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return a mask of the rows inside the range and not before the start time of the job; ``None`` for all."""

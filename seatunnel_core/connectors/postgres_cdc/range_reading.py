@@ -279,8 +279,14 @@ class RangeReader:
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins, masked)
         if made is None:
             return None
-        at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
-        return LoggedRows(batch=made.batch, found=table.found, events=changes.numbers[made.numbers], where=at)
+        at = made.numbers
+        return LoggedRows(
+            batch=made.batch,
+            found=table.found,
+            events=changes.numbers[at],
+            transactions=changes.transactions[at],
+            where=partial(logged_at, self._settings.address.database, table.path, batch, changes, at),
+        )
 
     def _number(self, table: LogTable, where: str) -> int | None:
         """Return the index of a logged table; ``None`` if it is not captured.

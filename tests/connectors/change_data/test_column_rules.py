@@ -214,7 +214,10 @@ def changed(form: str) -> list[dict[str, Any]]:
     rows = pa.RecordBatch.from_pylist([{"id": 1, "a": 5, "name": "Ada"}], found.schema().columns)
     batch = Batch(table="shop.people", rows=rows, kinds=pa.array([int(RowKind.DELETE)], pa.int8()))
     where = {"db": "shop", "table": "people", "file": "f", "pos": 4}
-    logged = LoggedRows(batch=batch, found=found, events=np.zeros(1, np.int64), where=lambda: [{"ts_ms": 1, **where}])
+    number = np.zeros(1, np.int64)
+    logged = LoggedRows(
+        batch=batch, found=found, events=number, transactions=number, where=lambda: [{"ts_ms": 1, **where}]
+    )
     log = list(emission.changes([logged], LogOrder(Reports())))
     chunk = list(emission.chunk(iter([evolve(batch, kinds=None)]), found, where))
     (schema,) = emission.schemas([found])

@@ -30,7 +30,8 @@ KEYS: dict[str, Any] = {
 def logged(of: Found, keys: pa.Array, events: Sequence[int]) -> LoggedRows:
     rows = pa.RecordBatch.from_arrays([keys, pa.array(events, pa.int64())], names=["id", "a"])
     batch = Batch(table=of.reading.name, rows=rows)
-    return LoggedRows(batch=batch, found=of, events=np.array(events, np.int64), where=lambda: ())
+    numbers = np.array(events, np.int64)
+    return LoggedRows(batch=batch, found=of, events=numbers, transactions=numbers, where=lambda: ())
 
 
 def tables(owners: Sequence[int], keys: Sequence[int], kind: str = "int", count: int = 3) -> list[LoggedRows]:

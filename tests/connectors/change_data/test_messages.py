@@ -142,7 +142,7 @@ def logged(
 ) -> LoggedRows:
     """Rows of a table, each in its own event."""
     events = np.arange(first, first + len(rows))
-    return LoggedRows(batch=batch(of, *rows), found=of, events=events, where=lambda: where)
+    return LoggedRows(batch=batch(of, *rows), found=of, events=events, transactions=events, where=lambda: where)
 
 
 def schema_of(message: Mapping[str, Any], side: str) -> dict[str, Any]:

@@ -35,8 +35,13 @@ class Shared(Reports):
         return self._group
 
 
-def logged(log: Sequence[Change], first: int, keys: Callable[[Sequence[int]], pa.Array]) -> Iterator[LoggedRows]:
-    """The rows of a batch of the log, by table. The column ``a`` is the number of the row in the log."""
+def logged(
+    log: Sequence[Change], first: int, keys: Callable[[Sequence[int]], pa.Array], transactions: Sequence[int] = ()
+) -> Iterator[LoggedRows]:
+    """The rows of a batch of the log, by table. The column ``a`` is the number of the row in the log.
+
+    ``transactions`` are the numbers of the first rows of all transactions but the first one.
+    """
     for name in dict.fromkeys(name for name, _, _ in log):
         own = [(at, kind, key) for at, (owner, kind, key) in enumerate(log, first) if owner == name]
         columns = [keys([key for _, _, key in own]), pa.array([at for at, _, _ in own])]
@@ -48,16 +53,20 @@ def logged(log: Sequence[Change], first: int, keys: Callable[[Sequence[int]], pa
             ),
             found=table(name),
             events=np.array([at for at, _, _ in own], np.int64),
+            transactions=np.searchsorted(transactions, [at for at, _, _ in own], side="right"),
         )
 
 
 def emitted(
-    *batches: Sequence[Change], order: RowOrder = RowOrder.KEY, keys: Callable[[Sequence[int]], pa.Array] = NUMBERS
+    *batches: Sequence[Change],
+    order: RowOrder = RowOrder.KEY,
+    keys: Callable[[Sequence[int]], pa.Array] = NUMBERS,
+    transactions: Sequence[int] = (),
 ) -> list[tuple[RowKind, int]]:
     """Return the kind and the number of each row of a range, in the order in which they arrive."""
     found, first, ordering = list[tuple[RowKind, int]](), 0, LogOrder(Shared(order))
     for log in batches:
-        for batch in ordering.batches(list(logged(log, first, keys))):
+        for batch in ordering.batches(list(logged(log, first, keys, transactions))):
             assert batch.kinds is not None
             found += zip(map(RowKind, batch.kinds.to_pylist()), batch.rows.column("a").to_pylist(), strict=True)
         first += len(log)
@@ -96,14 +105,33 @@ def test_a_row_that_moves_back() -> None:
 
 
 def test_changes_of_the_former_row_are_dropped() -> None:
-    """For example, it is marked as moved before it is deleted."""
+    """For example, it is marked as moved before it is deleted. It remained if the deletion was in another batch."""
     marked: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 1), ("a", GONE, 1), ("a", GONE, 2)]
-    assert emitted(marked) == [(NEW, 0), (GONE, 4)]
+    assert (
+        emitted(marked) == emitted(*([each] for each in marked[:1]), marked[1:3], marked[3:]) == [(NEW, 0), (GONE, 4)]
+    )
     both: Sequence[Change] = [("b", NEW, 1), ("a", BEFORE, 1), ("a", AFTER, 1), ("b", GONE, 1), ("a", GONE, 1)]
-    assert emitted(both[:3]) == [(NEW, 0), (BEFORE, 1), (AFTER, 2)], "the last change of a row in both tables"
-    assert emitted(both) == list(zip([kind for _, kind, _ in both], range(5), strict=True))
+    assert emitted(both) == [(NEW, 0), (GONE, 3), (GONE, 4)]
     changed: Sequence[Change] = [*INSERTED_FIRST, ("b", BEFORE, 1), ("b", AFTER, 1), ("b", GONE, 1), ("a", GONE, 1)]
     assert emitted(changed) == [(NEW, 0), (BEFORE, 2), (AFTER, 3), (GONE, 4), (GONE, 5)]
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_other_transactions_do_not_count(size: int) -> None:
+    """Whether a deletion was dropped depended on the bounds of the range, and the keys of a range filled the memory."""
+    log: Sequence[Change] = [*INSERTED_FIRST, ("a", NEW, 2), ("b", GONE, 1), ("b", GONE, 2)]
+    assert emitted(*divided(log, size), transactions=[1]) == [(kind, at) for at, (_, kind, _) in enumerate(log)][:4]
+    assert [at for _, at in emitted(*divided(log, size), transactions=[1, 3])] == [0, 1, 2, 3, 4]
+    assert sorted(at for _, at in emitted(*divided(log, size), transactions=[2])) == [0, 2, 3]
+
+
+def test_only_the_insertions_of_the_last_transaction_are_remembered() -> None:
+    ordering = LogOrder(Shared())
+    for first in range(0, 60, 3):
+        log: Sequence[Change] = [("b", NEW, first), ("a", BEFORE, first + 1), ("a", AFTER, first + 1)]
+        list(ordering.batches(list(logged([*log, ("a", GONE, 7)], 4 * first, NUMBERS, range(0, 400, 4)))))
+    (owners,) = ordering._owners.values()
+    assert [(each.table, each.key[0].to_pylist()) for each in owners._last] == [("b", [57])]
 
 
 def test_tables_with_different_columns_may_have_the_same_keys() -> None:
@@ -139,10 +167,11 @@ def test_a_random_log_gives_what_it_gave_at_the_source(size: int) -> None:
     """Rows are changed, and moved in either order."""
     rng = random.Random(size)
     for _ in range(15):
-        log, held = list[Change](), dict.fromkeys(range(3), ("a", -1))
+        log, held, transactions = list[Change](), dict.fromkeys(range(3), ("a", -1)), list[int]()
         for _ in range(30):
-            change(rng, log, held, marks=size > len(log) + 9)
-        found = target(emitted(*divided(log, size)), log, range(3))
+            change(rng, log, held)
+            transactions += [len(log)] if rng.random() < 0.5 else []
+        found = target(emitted(*divided(log, size), transactions=transactions), log, range(3))
         assert found == {key: at for key, (_, at) in held.items()}, log
 
 
@@ -156,10 +185,10 @@ def divided(log: Sequence[Change], size: int) -> Iterator[Sequence[Change]]:
         start = end
 
 
-def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int]], *, marks: bool) -> None:
+def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int]]) -> None:
     """Change a row; ``held`` has the table and the number of the last values of each row.
 
-    With ``marks``, a row may be changed after it was inserted into another table, before it is deleted there.
+    A row may be changed after it was inserted into another table, before it is deleted there.
     """
     key, other = rng.randrange(6), rng.choice("abc")
     own, _ = held.get(key, ("", 0))
@@ -173,7 +202,7 @@ def change(rng: random.Random, log: list[Change], held: dict[int, tuple[str, int
         held[key] = own, len(log) + 1
         log.extend([(own, BEFORE, key), (own, AFTER, key)])
     else:
-        marked: list[Change] = [(own, BEFORE, key), (own, AFTER, key)] if marks and rng.random() < 0.3 else []
+        marked: list[Change] = [(own, BEFORE, key), (own, AFTER, key)] if rng.random() < 0.3 else []
         moved: list[Change] = [(other, NEW, key), *marked, (own, GONE, key)]
         if rng.random() < 0.5:
             moved = [*marked, (own, GONE, key), (other, NEW, key)]

@@ -53,8 +53,8 @@ class Shared(Reports):
         return OrderGroup(name=table) if table == "shop.c" else self._group
 
 
-def of_mysql(transactions: Transactions, context: Shared, *marks: int, batch_rows: int = 100) -> Iterator[Batch]:
-    """Read a binary log. ``marks`` are the numbers of the transactions at which the tables were read."""
+def mysql_log(transactions: Transactions) -> tuple[LogWriter, Sequence[LogPosition]]:
+    """Return a binary log, and the positions of its transactions."""
     log = LogWriter()
     log.format()
     begins = []
@@ -67,13 +67,25 @@ def of_mysql(transactions: Transactions, context: Shared, *marks: int, batch_row
             image = [key.to_bytes(4, "little"), number.to_bytes(4, "little")]
             log.rows(EVENTS[kind], 2, [image], table_id=TABLES.index(name))
         log.xid()
+    return log, begins
+
+
+def of_mysql(
+    transactions: Transactions, context: Shared, *marks: int, batch_rows: int = 100, then: Transactions = ()
+) -> Iterator[Batch]:
+    """Read a binary log. ``marks`` are the numbers of the transactions at which the tables were read.
+
+    ``then`` are the transactions of a second stream, which the server sends after the first one has ended.
+    """
+    log, begins = mysql_log(transactions)
     captured = CapturedTables({("shop", name): [each.declared for each in COLUMNS] for name in TABLES})
 
     class Log:
         tables = captured
 
         def batches(self, start: LogPosition, end: LogPosition, **how: Any) -> Iterator[Any]:
-            return MySQLDecoder(captured, start, batch_rows=batch_rows).batches(log.events())
+            for events in (log.events(), mysql_log(then)[0].events()):
+                yield from MySQLDecoder(captured, start, batch_rows=batch_rows).batches(events)
 
     read = [
         [f"shop.{name}", "number", None, None, str(begins[mark])] for name, mark in zip(TABLES, marks, strict=False)
@@ -181,6 +193,12 @@ def test_a_row_that_is_inserted_before_it_is_deleted_stays(read: Reading, size: 
     copied = [("b", NEW, key) for key in range(3)], [("a", GONE, key) for key in range(3)]
     found = rows(read([[*copied[0], *copied[1]]], Shared(RowOrder.KEY), batch_rows=size))
     assert found == copied[0]
+
+
+def test_a_stream_counts_its_transactions_from_zero() -> None:
+    """The first transaction of the second stream is not the last one of the first stream."""
+    first, second = [("b", NEW, 1)], [("b", NEW, 7), ("a", GONE, 1)]
+    assert rows(of_mysql([first], Shared(RowOrder.KEY), then=[second])) == [*first, *second]
 
 
 DELETED_FIRST: Transactions = [[("a", GONE, 1)], [("b", NEW, 1)], [("b", NEW, 7)]]
