@@ -19,6 +19,9 @@ class _Written:
 
     table: str
     target: Target
+    """Target without the case of its name, because some databases and file systems ignore it."""
+
+    name: str
     order: RowOrder
     replaces_rows: bool
     """True if a row replaces the row with the same key."""
@@ -39,10 +42,11 @@ def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
         keys = {_folded(schema.primary_key) for schema in schemas}
         same_columns = len({_folded(schema.columns.names) for schema in schemas}) == 1
         shared = [each.order for each in own if len(tables[each.target]) > 1]
+        order = _strictest(shared, has_one_key=len(keys) == 1)
         group = OrderGroup(
             name=f"\0{number}",
-            order=_strictest(shared, has_one_key=len(keys) == 1),
-            same_columns=same_columns,
+            order=order,
+            may_move=same_columns and order is RowOrder.KEY and _are_in_each_target(own, members),
             replaces_rows=same_columns and all(each.replaces_rows for each in own),
         )
         found |= dict.fromkeys(members, group)
@@ -66,6 +70,14 @@ def _strictest(orders: Sequence[RowOrder], *, has_one_key: bool) -> RowOrder:
     return RowOrder.NONE
 
 
+def _are_in_each_target(written: Sequence[_Written], members: set[str]) -> bool:
+    """Return True if all targets have the rows of all members, by key. Names must be equal, including their case."""
+    tables: dict[tuple[Target, str], set[str]] = {}
+    for each in written:
+        tables.setdefault((each.target, each.name), set()).add(each.table)
+    return all(each.order is RowOrder.KEY for each in written) and all(each == members for each in tables.values())
+
+
 def _written(chain: OperatorChain, schema: TableSchema) -> Iterator[_Written]:
     """Yield the targets of a table of the source."""
     known: dict[str, Schemas] = {chain.source_name: (schema,)}
@@ -80,8 +92,9 @@ def _written(chain: OperatorChain, schema: TableSchema) -> Iterator[_Written]:
             for each in known.get(name, ()):
                 wanted = target.sink.order_of(each)
                 replaces = target.sink.replaces_rows and bool(each.primary_key) and wanted.order is not RowOrder.NONE
-                place = target.name, wanted.target.casefold()  # some databases and file systems ignore case
-                yield _Written(schema.table, place, _order(wanted, schema, is_changed=name in changing), replaces)
+                place = target.name, wanted.target.casefold()
+                order = _order(wanted, schema, is_changed=name in changing)
+                yield _Written(schema.table, place, wanted.target, order, replaces)
 
 
 def _order(wanted: TargetOrder, schema: TableSchema, *, is_changed: bool) -> RowOrder:

@@ -58,7 +58,6 @@ class DataValidator(Transform):
     """Leaves tables unchanged; ``ROUTE_TO_TABLE`` adds an error table, which is passed to later transforms."""
 
     identifier: ClassVar[str] = "DataValidator"
-    keeps_columns = True
     declared = (RULES_OPTION, WAY, TABLE)
     example = "field_rules = [ { field_name = name, rule_type = NOT_NULL } ]"
 

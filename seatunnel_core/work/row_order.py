@@ -40,8 +40,9 @@ class OrderGroup:
     order: RowOrder = RowOrder.ALL
     """Extent to which the order of the rows matters. For ``RowOrder.KEY``, the key is the primary key of the tables."""
 
-    same_columns: bool = False
-    """True if the tables have the same columns, so that rows may move between them."""
+    may_move: bool = False
+    """True if rows may move from one table to another: each target has the rows of all these tables, which have the
+    same key and columns. Then a source may omit changes of the former row."""
 
     replaces_rows: bool = False
     """True if a row replaces the whole row with the same key in all targets, so that it may be yielded again."""

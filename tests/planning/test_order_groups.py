@@ -233,7 +233,31 @@ def test_rows_of_tables_with_different_columns_do_not_move() -> None:
     sink = {"sink": (duckdb(table="orders", write_mode="merge", merge_key="id"), ("log",))}
     for schema, same in ((other, False), (SCHEMAS[1], True)):
         found = order_groups(chain(sink, schemas=(SCHEMAS[0], schema))).values()
-        assert {(each.same_columns, each.replaces_rows) for each in found} == {(same, same)}
+        assert {(each.may_move, each.replaces_rows) for each in found} == {(same, same)}
+
+
+MERGED = duckdb(table="orders", write_mode="merge")
+OTHER_CASE = tuple(table(f"shop.{schema}.{name}") for schema, name in (("a", "o"), ("b", "O")))
+
+
+@pytest.mark.parametrize(
+    ("sinks", "schemas", "expected"),
+    [
+        ([MERGED], SCHEMAS[:2], True),
+        ([MERGED, jdbc(generate_sink_sql=True, table="all")], SCHEMAS[:2], True),
+        ([MERGED, duckdb(table="${table_name}", write_mode="merge")], SCHEMAS[:2], False),
+        ([MERGED, iceberg(table="changes")], SCHEMAS[:2], False),
+        ([MERGED, files("/data/${table_name}")], SCHEMAS[:2], False),
+        ([duckdb(table="${table_name}", write_mode="merge")], OTHER_CASE, False),
+    ],
+    ids=["one", "two", "a target for each table", "all changes", "files", "case"],
+)
+def test_deletions_are_omitted_only_if_no_other_target_needs_them(
+    sinks: list[Sink], schemas: tuple[TableSchema, ...], expected: bool
+) -> None:
+    """A row that moved to another table remained in the copy of its former table."""
+    made = chain({f"sink{at}": (sink, ("log",)) for at, sink in enumerate(sinks)}, schemas=schemas)
+    assert {group.may_move for group in order_groups(made).values()} == {expected}
 
 
 def test_rows_without_a_key_do_not_arrive_again() -> None:

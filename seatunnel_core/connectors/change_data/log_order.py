@@ -98,8 +98,7 @@ class LogOrder:
         """
         for tables in grouped(rows, lambda each: self.context.order_group(each.batch.table).name):
             group = self.context.order_group(tables[0].batch.table)
-            may_move = group.order is RowOrder.KEY and group.same_columns
-            kept = self._kept(group.name, tables) if may_move else tables
+            kept = self._kept(group.name, tables) if group.may_move else tables
             for table, start, size in in_order(kept, group.order):
                 batch = kept[table].batch
                 yield batch if size == batch.rows.num_rows else sliced(batch, start, size)

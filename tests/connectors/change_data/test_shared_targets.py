@@ -47,7 +47,8 @@ class Shared(Reports):
 
     def __init__(self, order: RowOrder, *, replaces_rows: bool = False) -> None:
         super().__init__()
-        self._group = OrderGroup(name="shared", order=order, same_columns=True, replaces_rows=replaces_rows)
+        may_move = order is RowOrder.KEY
+        self._group = OrderGroup(name="shared", order=order, may_move=may_move, replaces_rows=replaces_rows)
 
     def order_group(self, table: str) -> OrderGroup:
         return OrderGroup(name=table) if table == "shop.c" else self._group
