@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.key_types import comparable_type
 from seatunnel_core.spark.operator_chain import OperatorChain, Schemas, Step
 from seatunnel_core.work.row_order import OrderGroup, RowOrder, TargetOrder
 
@@ -39,10 +41,9 @@ def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
     for number, members in enumerate(_united([some for some in tables.values() if len(some) > 1])):
         own = [each for each in every if each.table in members]
         schemas = [schema for schema in chain.schemas if schema.table in members]
-        keys = {_folded(schema.primary_key) for schema in schemas}
         same_columns = len({_folded(schema.columns.names) for schema in schemas}) == 1
         shared = [each.order for each in own if len(tables[each.target]) > 1]
-        order = _strictest(shared, has_one_key=len(keys) == 1)
+        order = _strictest(shared, has_one_key=_have_one_key(schemas))
         group = OrderGroup(
             name=f"\0{number}",
             order=order,
@@ -68,6 +69,17 @@ def _strictest(orders: Sequence[RowOrder], *, has_one_key: bool) -> RowOrder:
     if RowOrder.KEY in orders:
         return RowOrder.KEY if has_one_key else RowOrder.ALL
     return RowOrder.NONE
+
+
+def _have_one_key(schemas: Sequence[TableSchema]) -> bool:
+    """Return True if the tables have the same key, with types in which sources can compare its values."""
+    first, *others = map(_key_types, schemas)
+    return all(each == first for each in others)
+
+
+def _key_types(schema: TableSchema) -> dict[str, pa.DataType]:
+    types = {name: schema.columns.field(name).type for name in schema.primary_key}
+    return {name.casefold(): comparable_type(type) for name, type in types.items()}
 
 
 def _are_in_each_target(written: Sequence[_Written], members: set[str]) -> bool:

@@ -203,6 +203,28 @@ def test_tables_with_different_keys() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "order"),
+    [
+        (pa.int32(), pa.int64(), KEY),
+        (pa.uint8(), pa.int64(), KEY),
+        (pa.uint64(), pa.uint64(), KEY),
+        (pa.string(), pa.string(), KEY),
+        (pa.uint64(), pa.int64(), ALL),
+        (pa.int64(), pa.string(), ALL),
+        (pa.decimal128(10), pa.int64(), ALL),
+    ],
+)
+def test_only_keys_of_comparable_types_are_compared(one: pa.DataType, other: pa.DataType, order: RowOrder) -> None:
+    """The deletion of a row that has moved was emitted if the types of the keys differed."""
+    schemas = tuple(
+        evolve(each, columns=COLUMNS.set(0, pa.field("id", type)))
+        for each, type in zip(SCHEMAS, (one, other), strict=False)
+    )
+    found = order_groups(chain({"sink": (MERGED, ("log",))}, schemas=schemas)).values()
+    assert {(group.order, group.may_move) for group in found} == {(order, order is KEY)}
+
+
 def test_rows_that_are_matched_as_a_whole() -> None:
     schemas = tuple(evolve(each, primary_key=()) for each in SCHEMAS[:2])
     sink = duckdb(table="o", write_mode="merge", match_whole_rows=True)

@@ -14,16 +14,16 @@ def key_columns(rows: pa.RecordBatch, key: Sequence[str]) -> list[pa.Array]:
     return [rows.column(name) for name in sorted(key, key=str.casefold)]
 
 
-def key_codes(keys: Sequence[Sequence[pa.Array]]) -> list[Numbers] | None:
-    """Return numbers for the rows of each table that are equal for equal keys; ``None`` if the key types differ.
+def key_codes(keys: Sequence[Sequence[pa.Array]]) -> list[Numbers]:
+    """Return numbers for the rows of each table that are equal for equal keys.
 
-    ``keys`` contains the key columns of each table. A null is equal to a null.
+    ``keys`` contains the key columns of each table, whose types must be equal. A null is equal to a null.
     """
     sizes = [len(columns[0]) for columns in keys]
     found = np.zeros(sum(sizes), np.int64)
     for number, columns in enumerate(zip(*keys, strict=True)):
-        if len({each.type for each in columns}) > 1:
-            return None
+        types = sorted({str(each.type) for each in columns})
+        assert len(types) == 1, f"internal error: keys of different types in one group: {', '.join(types)}"
         codes = _codes(columns)
         if number:
             codes = np.unique(found * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.types as of
 
 from seatunnel_core.connectors.change_data.key_codes import Numbers, key_codes
+from seatunnel_core.rows.key_types import comparable_type
 
 
 def cuts(keys: Sequence[Sequence[pa.Array]], events: Sequence[Numbers]) -> Numbers | None:
@@ -22,10 +23,9 @@ def cuts(keys: Sequence[Sequence[pa.Array]], events: Sequence[Numbers]) -> Numbe
     """
     columns = [[_comparable(each) for each in own] for own in keys]
     known = [[each for each in own if each is not None] for own in columns]
-    found = key_codes(known) if known == columns else None
-    if found is None:
+    if list(map(len, known)) != list(map(len, columns)):
         return None
-    codes, every = np.concatenate(found), np.concatenate(events)
+    codes, every = np.concatenate(key_codes(known)), np.concatenate(events)
     tables = np.repeat(np.arange(len(events)), [len(each) for each in events])
     order = np.lexsort((every, codes))
     codes, tables, every = codes[order], tables[order], every[order]
@@ -43,8 +43,8 @@ def _comparable(values: pa.Array) -> pa.Array | None:
     Depending on its collation, a target ignores the case of strings, trailing spaces or punctuation, so only letters
     and digits count. Two different keys with equal values only make the parts smaller.
     """
-    if of.is_integer(values.type) and values.type != pa.uint64():
-        return values.cast(pa.int64())
+    if of.is_integer(values.type):
+        return values.cast(comparable_type(values.type))
     if of.is_binary(values.type):
         return values
     if of.is_decimal(values.type) and not values.type.scale:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.types as of
 from attrs import define, evolve, field, frozen
 
 from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.change_data.key_codes import Numbers, key_codes
+from seatunnel_core.rows.key_types import comparable_type
 from seatunnel_core.rows.kind import RowKind
 
 Kinds = npt.NDArray[np.int8]
@@ -57,13 +57,12 @@ class RowOwners:
     _last: list[KeyedRows] = field(init=False, factory=list)
 
     def stale(self, tables: Sequence[KeyedRows]) -> list[Flags]:
-        """Return masks of the rows of a batch to drop. Keys of different types are considered different."""
+        """Return masks of the rows of a batch to drop. All tables must have comparable types of keys."""
         every = [*self._last, *(evolve(each, key=[_plain(column) for column in each.key]) for each in tables)]
         stale = [np.zeros(len(each.kinds), np.bool_) for each in every]
         if any((each.kinds != RowKind.INSERT).any() for each in tables):
             codes = key_codes([[pa.array(each.transactions), *each.key] for each in every])
-            if codes is not None:
-                stale, every = _divided(every, np.concatenate(codes))
+            stale, every = _divided(every, np.concatenate(codes))
         last = max(each.transactions[-1] for each in tables)
         own = (each.kept(each.transactions == last) for each in every)
         self._last = [each for each in own if len(each.kinds)]
@@ -71,7 +70,7 @@ class RowOwners:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    return values.cast(pa.int64()) if of.is_integer(values.type) and values.type != pa.uint64() else values
+    return values.cast(comparable_type(values.type))
 
 
 def _divided(every: Sequence[KeyedRows], codes: Numbers) -> tuple[list[Flags], list[KeyedRows]]:

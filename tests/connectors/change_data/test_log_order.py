@@ -99,10 +99,8 @@ def test_a_key_of_several_columns() -> None:
     [
         (pa.array(["ä"]), pa.array(["a"])),
         (pa.array([0.5]), pa.array([0.5])),
-        (pa.array([1]), pa.array(["1"])),
-        (pa.array([1], pa.uint64()), pa.array([1], pa.uint64())),
     ],
-    ids=["accents", "floats", "different types", "large numbers"],
+    ids=["accents", "floats"],
 )
 def test_keys_that_the_target_may_compare_otherwise(one: pa.Array, other: pa.Array) -> None:
     assert cuts([[one], [other]], [np.array([0]), np.array([1])]) is None
