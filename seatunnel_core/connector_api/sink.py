@@ -231,10 +231,16 @@ class Sink(ABC):
         """Return the target of a table's rows, and the order in which they must arrive relative to other tables.
 
         A source with ``ordered`` keeps the order of rows of different tables only if they have one target and need it.
-        By default, all tables have one target, and the order of all rows matters. This is always correct, but slower if
-        the source reads several tables. Called in the driver.
+        By default, tables with the same names of columns and the same primary key have one target, in which only the
+        order of rows with the same key matters: rows cannot move between other tables, nor be matched without a key.
+        With ``needs_order``, all tables have one target, and the order of all rows matters, which is slower if the
+        source reads several tables. Called in the driver.
         """
-        return TargetOrder()
+        if self.needs_order:
+            return TargetOrder()
+        names = sorted(schema.columns.names), sorted(schema.primary_key)
+        order = RowOrder.KEY if schema.primary_key else RowOrder.NONE
+        return TargetOrder(target=repr(names), order=order, key=tuple(schema.primary_key))
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Create missing tables, and reject tables that do not match the existing ones.

@@ -28,6 +28,9 @@ class _Written:
     replaces_rows: bool
     """True if a row replaces the row with the same key."""
 
+    one_row_per_key: bool
+    """True if the target has at most one current row with a key."""
+
 
 def order_groups(chain: OperatorChain) -> dict[str, OrderGroup]:
     """Return the group of each table that may share a target with another table of the source."""
@@ -87,7 +90,8 @@ def _are_in_each_target(written: Sequence[_Written], members: set[str]) -> bool:
     tables: dict[tuple[Target, str], set[str]] = {}
     for each in written:
         tables.setdefault((each.target, each.name), set()).add(each.table)
-    return all(each.order is RowOrder.KEY for each in written) and all(each == members for each in tables.values())
+    by_key = all(each.order is RowOrder.KEY and each.one_row_per_key for each in written)
+    return by_key and all(each == members for each in tables.values())
 
 
 def _written(chain: OperatorChain, schema: TableSchema) -> Iterator[_Written]:
@@ -106,7 +110,7 @@ def _written(chain: OperatorChain, schema: TableSchema) -> Iterator[_Written]:
                 replaces = target.sink.replaces_rows and bool(each.primary_key) and wanted.order is not RowOrder.NONE
                 place = target.name, wanted.target.casefold()
                 order = _order(wanted, schema, is_changed=name in changing)
-                yield _Written(schema.table, place, wanted.target, order, replaces)
+                yield _Written(schema.table, place, wanted.target, order, replaces, wanted.one_row_per_key)
 
 
 def _order(wanted: TargetOrder, schema: TableSchema, *, is_changed: bool) -> RowOrder:

@@ -29,6 +29,10 @@ class TargetOrder:
     key: tuple[str, ...] = ()
     """Columns of the rows that form the key, for ``RowOrder.KEY``."""
 
+    one_row_per_key: bool = False
+    """True if the target has at most one current row with a key. If a key is inserted into another table, a source may
+    then omit changes of the former row in the same transaction."""
+
 
 @frozen(kw_only=True)
 class OrderGroup:
@@ -42,7 +46,8 @@ class OrderGroup:
 
     may_move: bool = False
     """True if rows may move from one table to another: each target has the rows of all these tables, which have the
-    same key and columns. Then a source may omit changes of the former row."""
+    same columns, keys of comparable types, and at most one current row with a key. Then a source may omit changes of
+    the former row."""
 
     replaces_rows: bool = False
     """True if a row replaces the whole row with the same key in all targets, so that it may be yielded again."""

@@ -59,7 +59,17 @@ class Tables(Log):
     ordered = False
 
 
-Log.__abstractmethods__ = Tables.__abstractmethods__ = frozenset()
+class InOrder(Sink):
+    """A sink that needs the order of all rows."""
+
+    identifier = "InOrder"
+    declared = ()
+    needs_order = True
+    commit: Any = None
+    open_writer: Any = None
+
+
+Log.__abstractmethods__ = Tables.__abstractmethods__ = InOrder.__abstractmethods__ = frozenset()
 
 
 def duckdb(**options: Any) -> Sink:
@@ -73,6 +83,10 @@ def jdbc(**options: Any) -> Sink:
 def iceberg(**options: Any) -> Sink:
     catalog = {"type": "sql", "uri": "sqlite:////data/c.db", "warehouse": "file:///data/w"}
     return IcebergSink(options_of(IcebergSink, {"iceberg.catalog.config": catalog, "namespace": "s", **options}))
+
+
+def kafka(topic: str) -> Sink:
+    return KafkaSink(options_of(KafkaSink, {"bootstrap.servers": "k:9092", "topic": topic, "format": "json"}))
 
 
 def files(path: str) -> Sink:
@@ -132,10 +146,11 @@ EVERY = {"orders_1", "orders_2", "people", "People"}
         (jdbc(generate_sink_sql=True, table="orders", primary_keys=["id", "n"]), ALL),
         (jdbc(write_mode="append", table="orders"), NONE),
         (jdbc(query="INSERT INTO orders VALUES (?, ?, ?)"), ALL),
-        (files("/data/out"), ALL),
-        (ConsoleSink(options_of(ConsoleSink, {})), ALL),
-        (KafkaSink(options_of(KafkaSink, {"bootstrap.servers": "k:9092", "topic": "orders", "format": "json"})), ALL),
-        (KafkaSink(options_of(KafkaSink, {"bootstrap.servers": "k:9092", "topic": "${code}", "format": "json"})), ALL),
+        (files("/data/out"), KEY),
+        (ConsoleSink(options_of(ConsoleSink, {})), KEY),
+        (kafka("orders"), KEY),
+        (kafka("${code}"), KEY),
+        (InOrder(options_of(InOrder, {})), ALL),
     ],
 )
 def test_one_target_for_all_tables(sink: Sink, order: RowOrder) -> None:
@@ -158,7 +173,7 @@ def test_a_target_for_each_table(sink: Sink) -> None:
 def test_tables_whose_names_differ_by_case_or_schema() -> None:
     """Many databases ignore the case of names."""
     assert groups(duckdb(table="${table_name}", write_mode="merge")) == [(KEY, {"people", "People"})]
-    assert groups(files("/data/out/${table_name}")) == [(ALL, {"people", "People"})]
+    assert groups(files("/data/out/${table_name}")) == [(KEY, {"people", "People"})]
 
 
 def test_transforms_that_rename_tables() -> None:
@@ -201,6 +216,18 @@ def test_tables_with_different_keys() -> None:
     assert groups(duckdb(table="o", write_mode="merge"), schemas=(SCHEMAS[0], other)) == [
         (KEY, {"orders_1", "orders_2"})
     ]
+
+
+@pytest.mark.parametrize("sink", [kafka("changes"), ConsoleSink(options_of(ConsoleSink, {}))])
+def test_a_sink_of_messages_needs_no_order_of_unrelated_tables(sink: Sink) -> None:
+    """Otherwise, each change of a row would be one batch."""
+    others = [pa.schema([("id", pa.int64()), (name, pa.string())]) for name in ("total", "city")]
+    schemas = [evolve(table(f"shop.{at}"), columns=columns) for at, columns in enumerate(others)]
+    lines = evolve(table("shop.lines", ("id", "code")), columns=COLUMNS)
+    assert groups(sink, schemas=(*schemas, lines, SCHEMAS[0])) == []
+    assert groups(sink, schemas=(*schemas, *SCHEMAS[:2])) == [(KEY, {"orders_1", "orders_2"})]
+    keyless = tuple(evolve(each, primary_key=()) for each in SCHEMAS[:2])
+    assert groups(sink, schemas=keyless) == [(NONE, {"orders_1", "orders_2"})]
 
 
 @pytest.mark.parametrize(
@@ -270,9 +297,11 @@ OTHER_CASE = tuple(table(f"shop.{schema}.{name}") for schema, name in (("a", "o"
         ([MERGED, duckdb(table="${table_name}", write_mode="merge")], SCHEMAS[:2], False),
         ([MERGED, iceberg(table="changes")], SCHEMAS[:2], False),
         ([MERGED, files("/data/${table_name}")], SCHEMAS[:2], False),
+        ([MERGED, kafka("changes")], SCHEMAS[:2], False),
+        ([kafka("changes")], SCHEMAS[:2], False),
         ([duckdb(table="${table_name}", write_mode="merge")], OTHER_CASE, False),
     ],
-    ids=["one", "two", "a target for each table", "all changes", "files", "case"],
+    ids=["one", "two", "a target for each table", "all changes", "files", "copy and messages", "messages", "case"],
 )
 def test_deletions_are_omitted_only_if_no_other_target_needs_them(
     sinks: list[Sink], schemas: tuple[TableSchema, ...], expected: bool

@@ -126,7 +126,8 @@ class FileSink(
         self.layout.check_schema(schema)
 
     def order_of(self, schema: TableSchema) -> TargetOrder:
-        return TargetOrder(target="/".join(self.layout.destination_of(schema)))
+        found = super().order_of(schema)
+        return evolve(found, target="\0".join((*self.layout.destination_of(schema), found.target)))
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         super().check_schemas(schemas)

@@ -78,7 +78,8 @@ class TableSink(AddingSink, SupportsSaveMode):
         if schema.root is not None or (mode is not None and (mode.collects or mode.matches_whole_rows(schema))):
             return TargetOrder(target=target)
         key = tuple(self._key_of(schema))
-        return TargetOrder(target=target, order=RowOrder.KEY if key else RowOrder.NONE, key=key)
+        order = RowOrder.KEY if key else RowOrder.NONE
+        return TargetOrder(target=target, order=order, key=key, one_row_per_key=bool(key))
 
     @property
     def save_mode(self) -> SaveMode | None:
