@@ -7,25 +7,9 @@ from typing import Any
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.change_data.rereading import NOT_ENDLESS, require_table
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.large_values import partially_logged, whole_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
-from seatunnel_core.connectors.postgres_log.publications import TableName
-from seatunnel_core.connectors.postgres_log.sql_connection import run
-
-_LARGE_VALUES = """
-WITH RECURSIVE tree AS (
-  SELECT c.oid, c.relreplident, c.reltoastrelid FROM pg_catalog.pg_class c
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-   WHERE n.nspname = %s AND c.relname = %s
-  UNION ALL
-  SELECT c.oid, c.relreplident, c.reltoastrelid FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
-    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
-SELECT c.oid::regclass::text FROM tree c
- WHERE c.relreplident <> 'f' AND c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0
-"""
-"""Query for the table and the partitions with values that are stored separately (TOAST). Unless the replica identity is
-FULL, the log of an update omits these values if they did not change.
-"""
 
 
 def requested(
@@ -62,15 +46,6 @@ def requested(
         raise UsageError(
             f"{', '.join(partial)} can contain large values (TOAST). The log omits large values that an update did "
             "not change, so the target cannot apply the update before it contains the row; run "
-            f"{'; '.join(f'ALTER TABLE {name} REPLICA IDENTITY FULL' for name in partial)}, and repeat the request "
-            "when the job has read the earlier changes"
+            f"{whole_rows(partial)}, and repeat the request when the job has read the earlier changes"
         )
     return after
-
-
-def partially_logged(connection: Any, table: TableName) -> Sequence[str]:
-    """Return the names of the table and partitions for which the log may omit unchanged values of updated rows.
-
-    Large values that are added later are logged together with their row.
-    """
-    return [name for (name,) in run(connection, _LARGE_VALUES, table)]

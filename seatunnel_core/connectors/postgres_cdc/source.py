@@ -40,6 +40,7 @@ from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.job_slot import described_slot, drop_slot, needs_slot
+from seatunnel_core.connectors.postgres_cdc.large_values import require_whole_rows
 from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
@@ -358,6 +359,8 @@ class PostgresCdcSource(Source):
         if body.get("reread") and not (table.is_readable and table.has_shape(body["shape"])):
             return skipped_chunk(body["number"], context)
         require_same_columns(table, body["shape"])
+        if body["number"] == 0 and self._settings.reads_log and not body.get("reread"):
+            require_whole_rows(self._connected, self._tables, context)
         address = self._settings.address
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"], table.oid)
         batches = self._emission.fitted(table.found, rows, body["number"], f"{address}, {where}", context)
