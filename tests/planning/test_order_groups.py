@@ -18,6 +18,7 @@ from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.kafka.sink import KafkaSink
 from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
+from seatunnel_core.connectors.redis.sink import RedisSink
 from seatunnel_core.planning.order_groups import order_groups
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target, build_chain
@@ -89,6 +90,11 @@ def kafka(topic: str) -> Sink:
     return KafkaSink(options_of(KafkaSink, {"bootstrap.servers": "k:9092", "topic": topic, "format": "json"}))
 
 
+def redis(key: str, data_type: str = "hash") -> Sink:
+    options = {"host": "r", "port": 6379, "key": key, "data_type": data_type, "support_custom_key": True}
+    return RedisSink(options_of(RedisSink, options))
+
+
 def files(path: str) -> Sink:
     return LocalFileSink(options_of(LocalFileSink, {"path": path, "file_format_type": "json"}))
 
@@ -150,6 +156,9 @@ EVERY = {"orders_1", "orders_2", "people", "People"}
         (ConsoleSink(options_of(ConsoleSink, {})), KEY),
         (kafka("orders"), KEY),
         (kafka("${code}"), KEY),
+        (redis("o:${id}"), KEY),
+        (redis("o:${code}"), ALL),
+        (redis("all", "list"), ALL),
         (InOrder(options_of(InOrder, {})), ALL),
     ],
 )
@@ -164,6 +173,8 @@ def test_one_target_for_all_tables(sink: Sink, order: RowOrder) -> None:
         jdbc(generate_sink_sql=True, table="${schema_name}_${table_name}"),
         iceberg(table="${schema_name}_${table_name}", write_mode="merge"),
         files("/data/out/${schema_name}/${table_name}"),
+        redis("${schema_name}:${table_name}:${id}"),
+        redis("${schema_name}:${table_name}", "list"),
     ],
 )
 def test_a_target_for_each_table(sink: Sink) -> None:
@@ -299,9 +310,22 @@ OTHER_CASE = tuple(table(f"shop.{schema}.{name}") for schema, name in (("a", "o"
         ([MERGED, files("/data/${table_name}")], SCHEMAS[:2], False),
         ([MERGED, kafka("changes")], SCHEMAS[:2], False),
         ([kafka("changes")], SCHEMAS[:2], False),
+        ([redis("${id}")], SCHEMAS[:2], True),
+        ([redis("${id}", "list")], SCHEMAS[:2], False),
         ([duckdb(table="${table_name}", write_mode="merge")], OTHER_CASE, False),
     ],
-    ids=["one", "two", "a target for each table", "all changes", "files", "copy and messages", "messages", "case"],
+    ids=[
+        "one",
+        "two",
+        "a target for each table",
+        "all changes",
+        "files",
+        "copy and messages",
+        "messages",
+        "hashes",
+        "lists",
+        "case",
+    ],
 )
 def test_deletions_are_omitted_only_if_no_other_target_needs_them(
     sinks: list[Sink], schemas: tuple[TableSchema, ...], expected: bool

@@ -29,14 +29,18 @@ class ColumnTemplate:
             parts = _PLACEHOLDER.split(written)
         elif written in schema.columns.names:
             parts = ("", written, "", "")
-        self._texts = [filled(text, schema) for text in parts[::3]]
-        self._columns = [name or old for name, old in zip(parts[1::3], parts[2::3], strict=True)]
-        require_columns(option, self._columns, schema)
+        self.texts = [filled(text, schema) for text in parts[::3]]
+        """Texts before, between and after the values."""
+
+        self.columns = [name or old for name, old in zip(parts[1::3], parts[2::3], strict=True)]
+        """Columns of the values."""
+
+        require_columns(option, self.columns, schema)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
         """Return the string for each row. Raise RowError if a value is null or has no string form."""
-        found = [self._texts[0].encode()] * rows.num_rows
-        for column, text in zip(self._columns, self._texts[1:], strict=True):
+        found = [self.texts[0].encode()] * rows.num_rows
+        for column, text in zip(self.columns, self.texts[1:], strict=True):
             values = present_bytes(rows, column)
             found = [before + value + text.encode() for before, value in zip(found, values, strict=True)]
         return found

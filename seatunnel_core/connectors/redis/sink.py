@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.sink import Guarantee, SinkContext, WriterContext
+from seatunnel_core.connector_api.sink import Guarantee, RowOrder, SinkContext, TargetOrder, WriterContext
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.keyed.column_template import ColumnTemplate
 from seatunnel_core.connectors.keyed.entries import Entries
@@ -98,6 +98,13 @@ class RedisSink(ListSink, SupportsDryRun):
     @property
     def bound_to(self) -> Mapping[str, str]:
         return written_options(self.options, opt.HOST, opt.PORT, opt.DB_NUM, opt.MODE, opt.NODES)
+
+    def order_of(self, schema: TableSchema) -> TargetOrder:
+        """Return the texts of the key and its columns: commands of different keys may be executed in any order."""
+        key = ColumnTemplate(opt.KEY.key, self.options[opt.KEY], schema, placeholders=self.options[opt.CUSTOM])
+        order = RowOrder.KEY if key.columns else RowOrder.ALL
+        columns, replaces = tuple(key.columns), self.replaces_rows
+        return TargetOrder(target="\0".join(key.texts), order=order, key=columns, one_row_per_key=replaces)
 
     def items(self, schema: TableSchema) -> Callable[[Batch], Iterable[Item]]:
         return RowCommands(self.options, schema).of
