@@ -8,8 +8,10 @@ import pytest
 
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.source import OrderGroup
-from seatunnel_core.connectors.postgres_cdc import large_values
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.postgres_cdc import large_values, source
 from seatunnel_core.connectors.postgres_cdc.large_values import require_whole_rows
+from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
 from tests.connectors.mysql_cdc.driven import Reports
 from tests.connectors.mysql_cdc.tables import table
@@ -54,3 +56,26 @@ def test_a_job_that_emits_changes_again_does_not_start(monkeypatch: pytest.Monke
 def test_other_tables_may_have_large_values(monkeypatch: pytest.MonkeyPatch) -> None:
     assert require(monkeypatch, {"c"}, replaces_rows=True) == ["a", "b"]
     assert require(monkeypatch, {"a", "b", "c"}, replaces_rows=False) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "startup", "checked"),
+    [
+        ({"number": 0}, "initial", True),
+        ({"number": 1}, "initial", False),
+        ({"number": 0}, "snapshot-only", False),
+        ({"number": 0, "reread": 1}, "initial", False),
+    ],
+    ids=["first chunk", "next chunk", "without the log", "read again"],
+)
+def test_the_first_chunk_of_a_job_checks_all_tables(
+    more: dict[str, Any], startup: str, checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+    options = {"url": "jdbc:postgresql://h:5432/d", "table-names": ["d.public.a"], "startup.mode": startup}
+    made = PostgresCdcSource(options_of(PostgresCdcSource, {**options, "username": "u", "slot.name": "s"}))
+    made._tables = tuple(TABLES)
+    monkeypatch.setattr(source, "require_whole_rows", lambda _, tables, context: found.append(tables))
+    body = {"table": TABLES[0].name, "shape": TABLES[0].shape, "snapshot": "", **more}
+    made._chunk(body, Shared(replaces_rows=True), "chunk")
+    assert found == ([made._tables] if checked else [])
