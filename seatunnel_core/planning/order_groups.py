@@ -7,9 +7,8 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.key_types import comparable_type
 from seatunnel_core.spark.operator_chain import OperatorChain, Schemas, Step
-from seatunnel_core.work.row_order import OrderGroup, RowOrder, TargetOrder
+from seatunnel_core.work.row_order import OrderGroup, RowOrder, TargetOrder, comparable_type
 
 Target = tuple[str, str]
 """Name of a sink and name of one of its targets."""

@@ -2,6 +2,8 @@
 
 import enum
 
+import pyarrow as pa
+import pyarrow.types as of
 from attrs import frozen
 
 
@@ -51,3 +53,8 @@ class OrderGroup:
 
     replaces_rows: bool = False
     """True if a row replaces the whole row with the same key in all targets, so that it may be yielded again."""
+
+
+def comparable_type(type: pa.DataType) -> pa.DataType:
+    """Return the type for comparing keys of tables of a group: ``int64`` for integers, except ``uint64``."""
+    return pa.int64() if of.is_integer(type) and type != pa.uint64() else type

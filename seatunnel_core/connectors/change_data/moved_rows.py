@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.types as of
 
 from seatunnel_core.connectors.change_data.key_codes import Numbers, key_codes
-from seatunnel_core.rows.key_types import comparable_type
+from seatunnel_core.work.row_order import comparable_type
 
 
 def cuts(keys: Sequence[Sequence[pa.Array]], events: Sequence[Numbers]) -> Numbers | None:

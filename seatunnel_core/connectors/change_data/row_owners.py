@@ -14,8 +14,8 @@ from attrs import define, evolve, field, frozen
 
 from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.change_data.key_codes import Numbers, key_codes
-from seatunnel_core.rows.key_types import comparable_type
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.work.row_order import comparable_type
 
 Kinds = npt.NDArray[np.int8]
 _CHANGED = RowKind.UPDATE_AFTER
