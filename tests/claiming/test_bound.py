@@ -301,7 +301,7 @@ def test_a_start_learns_which_options_of_its_sinks_differ(tmp_path: Path) -> Non
 def test_a_start_learns_which_sinks_may_have_another_target(tmp_path: Path) -> None:
     """A sink that stages elsewhere, or does not stage any more, publishes to the same tables. Nothing is known of the
     target of a statement; and another plugin may give its target the same name."""
-    told = Told(tmp_path)
+    told = Case(tmp_path)
 
     def jdbc(more: str = "", database: str = "a") -> str:
         return f"Jdbc {{ plugin_input = a, name = out, {other(JDBC, '{db}', f'{tmp_path}/{database}')} {more} }}"

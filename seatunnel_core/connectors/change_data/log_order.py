@@ -144,6 +144,8 @@ def runs(events: Sequence[Numbers]) -> Iterator[Run]:
 
     ``events`` contains the ascending event numbers of the rows of each table. No two tables share an event.
     """
+    if not events:
+        return
     tables = np.repeat(np.arange(len(events)), [len(each) for each in events])[_order(events)]
     starts = np.flatnonzero(np.diff(tables, prepend=-1))
     sizes = np.diff(starts, append=len(tables))

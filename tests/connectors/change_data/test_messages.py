@@ -276,6 +276,10 @@ def test_messages_of_several_tables_have_the_order_of_the_log(most: int, monkeyp
     assert found == [("c", "c"), ("a", "d"), ("a", None), ("b", "c"), ("b", "d"), ("b", None), ("a", "u")]
 
 
+def test_a_batch_of_the_log_may_have_no_rows() -> None:
+    assert list(encoder().changes([])) == []
+
+
 def test_a_type_without_a_form_is_named() -> None:
     odd = found([*of_mysql("id").columns, Column(name="m", declared="map", arrow=pa.map_(pa.string(), pa.int8()))])
     encoder().require_supported([of_mysql()])
