@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
 
-from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -23,6 +23,7 @@ from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
 from seatunnel_core.connectors.tables.rounds import Rounds, together
+from seatunnel_core.connectors.tables.row_numbers import kinds_and_numbers
 from seatunnel_core.connectors.tables.sql_database import ABSENT
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.whole_rows import ends_before_update
@@ -351,12 +352,11 @@ class JdbcWriter(SinkWriter):
             fields.append(pa.field(column.name, kind))
         columns = pa.schema(fields)
         if target.has_changes:
-            first, rows = self._arrived, batch.rows.num_rows
-            kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * len(batch.rows))
-            arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + rows), pa.int64())]
+            kinds, numbers = kinds_and_numbers(batch, self._arrived)
+            arrays += [kinds.cast(pa.int16()), numbers]
             columns = with_key(columns, marks=table.marks)
             if table.marks:
-                arrays.append(pa.nulls(rows, pa.string()) if marks is None else marks)
+                arrays.append(pa.nulls(batch.rows.num_rows, pa.string()) if marks is None else marks)
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     def _refuse_beyond(self, values: pa.Array, fitting: Fitting) -> None:

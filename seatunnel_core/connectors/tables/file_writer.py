@@ -5,11 +5,10 @@ from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as of
 from attrs import define
 
-from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
@@ -18,6 +17,7 @@ from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting, written_values
+from seatunnel_core.connectors.tables.row_numbers import kinds_and_numbers
 from seatunnel_core.connectors.tables.target import TargetTable
 from seatunnel_core.connectors.tables.whole_rows import ends_before_update
 from seatunnel_core.rows.columns import require_arrived
@@ -144,8 +144,7 @@ class TableFileWriter(SinkWriter):
         self, rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open
     ) -> pa.RecordBatch:
         """Return the rows with their kinds and their numbers in the unit, which order the rows of a key."""
-        kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
-        numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), self._rows)
+        kinds, numbers = kinds_and_numbers(batch, self._rows)
         marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks
         return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers, marks], schema=file.target.staged)
 
