@@ -8,7 +8,8 @@ from attrs import evolve, field, frozen
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import require_same_job
-from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, restoration, states_in
+from seatunnel_core.claiming.judged import JudgedPipeline, keep_judged
+from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, restoration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
@@ -16,7 +17,6 @@ from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.save_modes import SharedTarget, by_pipeline
 from seatunnel_core.reporting.report import JobReport
 from seatunnel_core.reporting.report_record import report_from
-from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import ManifestConflictError, StaleEpochError
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -36,9 +36,12 @@ class Claim:
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
 
+    epochs_used: int = 0
+    """Number of epochs that the claim itself has used."""
+
     def epoch_minimum(self, restarts: int) -> int:
         """Return the minimum epoch to claim after this many restarts; larger than all epochs of earlier owners."""
-        return self.version * EPOCHS_PER_VERSION + restarts
+        return self.version * EPOCHS_PER_VERSION + self.epochs_used + restarts
 
 
 def claim_new(
@@ -143,29 +146,44 @@ def _check_again(
 
     The previous process may have done so in the meantime, and continues until its epochs are superseded. So an epoch of
     each pipeline with such a target is claimed first: its latest checkpoint then shows whether output was or will be
-    published.
+    published. If no sink has written to a target, the states that show this are stored as restore points, because the
+    previous process may still be storing a checkpoint: it is then orphaned, so no process restores and publishes it
+    after the target was emptied. Pipelines that go back start from the requested checkpoint in any case.
     """
     if not undecided:
         return claim
     seats = {seat.pipeline for seat in earlier.seats.values()}
     numbers = sorted({number for each in undecided for number in each.pipelines} & seats)
 
-    def claimed(number: int) -> VertexStates | str | None:
-        claim_epoch(storage, job_id, number, claim.epoch_minimum(0))
-        latest = lineage.latest(storage.scan(job_id, number).checkpoints)
-        return None if latest is None else states_in(storage, latest)
+    def judged(number: int) -> JudgedPipeline:
+        epoch = claim_epoch(storage, job_id, number, claim.epoch_minimum(0))
+        return JudgedPipeline.listed(storage, job_id, number, epoch)
 
     try:
         with ThreadPoolExecutor(READERS) as pool:
-            states = dict(zip(numbers, pool.map(claimed, numbers), strict=True))
+            found = dict(zip(numbers, pool.map(judged, numbers), strict=True))
+            judgement = [(each, each.is_written(lambda number: _states_of(found, number))) for each in undecided]
+            unwritten = {number for each, is_written in judgement if not is_written for number in each.pipelines}
+            if earlier.ended is not None:
+                unwritten = set()  # its process stores no more checkpoints
+            kept = sorted((unwritten & found.keys()) - claim.job.manifest.asked.keys())
+            list(pool.map(lambda number: keep_judged(storage, found[number], claim.job), kept))
     except StaleEpochError as error:
         raise _another_started(job_id) from error
-    written = by_pipeline(sink for each in undecided if each.is_written(states.get) for sink in each.sinks)
+    written = by_pipeline(sink for each, is_written in judgement if is_written for sink in each.sinks)
     restores = {
-        number: evolve(each, saved=each.saved | written.get(number, frozenset()))
+        number: evolve(
+            found[number].request(each) if number in kept else each,
+            saved=each.saved | written.get(number, frozenset()),
+        )
         for number, each in claim.restores.items()
     }
-    return evolve(claim, restores=restores)
+    used = max(each.epoch for each in found.values()) + 1 - claim.epoch_minimum(0) if found else 0
+    return evolve(claim, restores=restores, epochs_used=used)
+
+
+def _states_of(found: Mapping[int, JudgedPipeline], number: int) -> VertexStates | str | None:
+    return found[number].states if number in found else None
 
 
 def _another_started(job_id: str) -> UsageError:

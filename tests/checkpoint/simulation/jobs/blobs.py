@@ -35,7 +35,9 @@ class SimulatedStorage(BlobStorage):
         super()._put_checkpoint(key, state)
 
     def _prune(self, state: PipelineState, pruning: retention.Pruning) -> None:
-        self._world.sights[state.pipeline_id].looked_clean(state)
+        sight = self._world.sights.get(state.pipeline_id)
+        if sight is not None:
+            sight.looked_clean(state)
         super()._prune(state, pruning)
         self._process.unpruned = {pipeline for _, pipeline in self.prune_failures}
 
@@ -52,7 +54,7 @@ class SimulatedStorage(BlobStorage):
                 raise StorageUnavailableError("the simulated storage did not answer")
             return stored
 
-        stored: bool = self._stage.act(put, most_ms=self._delay_ms(), outside=True)
+        stored: bool = self._stage.act(put, most_ms=self._delay_ms(key), outside=True)
         return stored
 
     def _may_claim_late(self, key: str) -> None:
@@ -100,7 +102,10 @@ class SimulatedStorage(BlobStorage):
     def _fails(self) -> bool:
         return self._world.chance(self._world.scenario.faults.storage_fails)
 
-    def _delay_ms(self) -> int:
+    def _delay_ms(self, key: str = "") -> int:
+        may_be_late = key.endswith(".ckpt") or (key.endswith(".epoch") and self._process.has_epoch)
+        if may_be_late and self._world.chance(self._world.scenario.faults.checkpoint_stalls):
+            return self._world.rng.choice([200, 1_000, 3_000])
         stalls = self._world.chance(self._world.scenario.faults.storage_stalls)
         return self._world.rng.choice([200, 2_000, 6_000]) if stalls else 3
 

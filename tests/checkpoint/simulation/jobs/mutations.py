@@ -174,6 +174,8 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
         claim, "_check_again", lambda _original: lambda storage, job_id, claimed, *_: claimed)),
     JobMutation("R4", "a restart reads the states again, but the process before it goes on", _replace(
         claim, "claim_epoch", lambda _original: lambda *_: 0)),
+    JobMutation("R4", "a checkpoint that lands after the decision about save modes counts", _replace(
+        claim, "keep_judged", lambda _original: lambda *_: None)),
     JobMutation("R4", "a sink that came in place of another one empties what that one wrote", _replace(
         save_modes, "_others_of", lambda _original: lambda *_: [])),
     JobMutation("R8", "a restore does not compare what the sinks are told", _replace(

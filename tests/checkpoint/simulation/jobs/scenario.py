@@ -19,6 +19,9 @@ class JobFaults:
     storage_fails: float
     storage_stalls: float
     storage_tears: float
+    checkpoint_stalls: float = 0.0
+    """The same for a checkpoint that is stored, and for the epoch of a start: these then take long."""
+
     outages: tuple[tuple[int, int], ...]
     """From when to when the storage is down."""
 
@@ -125,14 +128,16 @@ def _with_losses(faults: JobFaults, seed: int) -> JobFaults:
 
 
 def _with_rival(faults: JobFaults, seed: int, claims_late: bool) -> JobFaults:
-    """With a process that finds the first one at its beginning, and falls asleep before it claims the job."""
+    """With a process that finds the first one at its beginning, and falls asleep before it claims the job. Checkpoints
+    may land when it has decided what is written to."""
     if not claims_late:
         return faults
     rng = random.Random(seed * 31 + 17)
     rivals = [(rng.randint(20, 100), "rival") for _ in range(2)]
     return evolve(
-        faults, disturbances=tuple(sorted((*faults.disturbances, *rivals))), until_ms=max(faults.until_ms, 20_000)
-    )
+        faults, disturbances=tuple(sorted((*faults.disturbances, *rivals))), until_ms=max(faults.until_ms, 20_000),
+        checkpoint_stalls=0.85,
+    )  # fmt: skip
 
 
 def _nodes(rng: random.Random) -> tuple[Node, ...]:

@@ -197,6 +197,13 @@ class Sight:
                 self._will_store(command.state, first=starts)
         self._tell("handled", start, before, event, result)
 
+    def shown(self, start: Start, before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        """The same for what no engine says."""
+        for command in result:
+            if isinstance(command, commands.StoreCheckpoint):
+                self._will_store(command.state, first=True)
+        self._tell("handled", start, before, event, result)
+
     def _look_for_rewind(self, start: Start, result: tuple[Command, ...]) -> None:
         latest = max((info.ref for info in start.listed), default=None)
         for command in result:

@@ -26,6 +26,7 @@ from tests.checkpoint.simulation.jobs.backend import SimulatedBackend, Task
 from tests.checkpoint.simulation.jobs.blobs import manifest_of
 from tests.checkpoint.simulation.jobs.connectors import Plugins, numbers
 from tests.checkpoint.simulation.jobs.job_file import JobFile
+from tests.checkpoint.simulation.jobs.judged import observe
 from tests.checkpoint.simulation.jobs.people import People
 from tests.checkpoint.simulation.jobs.process import Process, staged
 from tests.checkpoint.simulation.jobs.rules import JobInvariant, job_invariants
@@ -45,6 +46,8 @@ class JobWorld:
 
     job_id = "job"
     log_file = Path("/nowhere/job.log")
+    broken: ViolationError | None = None
+    _visited_again = False
 
     def __init__(self, scenario: JobScenario) -> None:
         self.scenario = scenario
@@ -60,6 +63,9 @@ class JobWorld:
         self.blobs: dict[str, bytes] = {}
         self.states: dict[str, PipelineState] = {}
         """By key: what was to be stored there."""
+
+        self._unseen: dict[str, Process] = {}
+        """By key: who stored a checkpoint of a pipeline that no process has started yet."""
 
         self.shares_target = scenario.seed % 3 == 0
         """Whether all sinks write into one target, which their save modes empty."""
@@ -77,14 +83,12 @@ class JobWorld:
         self.last_writer: Process | None = None
         """Of the job's manifest."""
 
-        self.broken: ViolationError | None = None
         self.trace: list[tuple[int, str, Any]] = []
         self.counts: Counter[str] = Counter()
         self.job_file = JobFile(random.Random(scenario.seed * 13 + 5), [*scenario.nodes])
         self.known_as = self.job_file.known_as
         self.rules: tuple[JobInvariant, ...] = job_invariants(self)
         self._people = People(self)
-        self._visited_again = False
 
     # -- the run
 
@@ -217,7 +221,11 @@ class JobWorld:
 
     def sight(self, pipeline_id: int, shape: Shape) -> Sight:
         if pipeline_id not in self.sights:
-            self.sights[pipeline_id] = Sight(self, pipeline_id, shape)
+            sight = self.sights[pipeline_id] = Sight(self, pipeline_id, shape)
+            for key in sorted(self._unseen.keys() & self.blobs.keys()):
+                if self.states[key].pipeline_id == pipeline_id:
+                    self._put_checkpoint(self._unseen[key], key, self.states[key])
+                    sight.looked_clean(self.states[key])
         return self.sights[pipeline_id]
 
     def put(self, process: Process, key: str, body: bytes) -> bool:
@@ -233,7 +241,7 @@ class JobWorld:
             self.torn.add(key)
         owner = key.split("/")
         if state is not None:
-            self.sights[state.pipeline_id].put(state)
+            self._put_checkpoint(process, key, state)
         elif key.endswith(".epoch"):
             number, epoch = int(owner[1]), int(owner[2].removesuffix(".epoch"))
             self.epochs[number].add(epoch)
@@ -247,12 +255,21 @@ class JobWorld:
             self._watch(lambda rule: rule.manifest_put(process, layout.manifest_version(key) or 0, manifest))
         return True
 
+    def _put_checkpoint(self, process: Process, key: str, state: PipelineState) -> None:
+        sight = self.sights.get(state.pipeline_id)
+        if sight is None:  # of a pipeline that no process has started yet
+            self._unseen[key] = process
+            return
+        if state.epoch not in sight.starts:
+            observe(sight, process, state)
+        sight.put(state)
+
     def remove(self, key: str) -> None:
         if self.blobs.pop(key, None) is None:
             return
         self.note("storage", f"removes {key}")
         state = self.states.get(key)
-        if state is not None:
+        if state is not None and state.pipeline_id in self.sights:
             self.sights[state.pipeline_id].removed(state.ref)
         elif key.endswith(".epoch"):
             _, number, name = key.split("/")
