@@ -23,11 +23,10 @@ from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
 from seatunnel_core.connectors.tables.rounds import Rounds, together
-from seatunnel_core.connectors.tables.row_numbers import kinds_and_numbers
 from seatunnel_core.connectors.tables.sql_database import ABSENT
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.whole_rows import ends_before_update
-from seatunnel_core.rows.columns import require_arrived
+from seatunnel_core.rows.columns import kinds_and_numbers, require_arrived
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import require_no_values
 

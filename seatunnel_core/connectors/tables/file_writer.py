@@ -17,10 +17,9 @@ from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting, written_values
-from seatunnel_core.connectors.tables.row_numbers import kinds_and_numbers
 from seatunnel_core.connectors.tables.target import TargetTable
 from seatunnel_core.connectors.tables.whole_rows import ends_before_update
-from seatunnel_core.rows.columns import require_arrived
+from seatunnel_core.rows.columns import kinds_and_numbers, require_arrived
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}

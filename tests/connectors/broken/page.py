@@ -8,7 +8,7 @@ HEAD = """\
 # Broken connectors that the kit detects
 
 Each of these connectors in `tests/connectors/broken` has a realistic fault. A test requires that the kit fails for
-each, in the test of the violated rule, and passes for a correct one. The kit protects you from the same faults when you
+each, in the test of the violated rule, and passes for a correct one. Use the kit when you
 [write a connector](../start/write-a-connector.md).
 
 | rule | connector | assumption of its author |

@@ -286,8 +286,8 @@ def test_moments_and_numbers_of_staged_rows_are_checked_without_pandas() -> None
 import sys
 import pyarrow as pa
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import before_4713_bc
-from seatunnel_core.connectors.tables.row_numbers import kinds_and_numbers
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.columns import kinds_and_numbers
 days = pa.nulls(3, pa.date32())
 kinds, numbers = kinds_and_numbers(Batch(table="t", rows=pa.record_batch([days], ["day"])), 5)
 assert kinds.type == pa.int8() and kinds.to_pylist() == [0, 0, 0]
