@@ -1,8 +1,8 @@
 """Operations on the columns of schemas and batches (select, rename, add, replace), and on absent values."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
@@ -150,18 +150,19 @@ def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
 def kinds_and_numbers(batch: Batch, first: int) -> tuple[pa.Array, pa.Array]:
     """Return the kinds (``int8``) of a batch's rows and their numbers (``int64``), which begin with ``first``.
 
-    The arrays are made from buffers: ``pa.array`` converts each Python number, which takes 100 ns per row, and imports
+    The arrays are made from bytes: ``pa.array`` converts each Python number, which takes 100 ns per row, and imports
     pandas if it is installed, which takes 0.15 s or more in each worker process.
     """
     rows = batch.rows.num_rows
     kinds = batch.kinds
     if kinds is None:
-        kinds = _of_buffer(pa.int8(), np.full(rows, RowKind.INSERT.value, dtype=np.int8))
-    return kinds, _of_buffer(pa.int64(), np.arange(first, first + rows, dtype=np.int64))
+        kinds = _of_bytes(pa.int8(), bytes([RowKind.INSERT.value]) * rows, rows)
+    steps = first.to_bytes(8, sys.byteorder) + (1).to_bytes(8, sys.byteorder) * (rows - 1)
+    return kinds, pc.cumulative_sum(_of_bytes(pa.int64(), steps, rows))
 
 
-def _of_buffer(kind: pa.DataType, values: np.ndarray) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+def _of_bytes(kind: pa.DataType, values: bytes, length: int) -> pa.Array:
+    return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(values)])
 
 
 def unknown_value(who: str, column: str, row: str) -> str:

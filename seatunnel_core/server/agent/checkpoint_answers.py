@@ -34,8 +34,10 @@ def merged(
     return {number: sorted(own.values(), key=_moment, reverse=True) for number, own in found.items()}
 
 
-def _moment(checkpoint: Block) -> tuple[int, int]:
-    return checkpoint["completedTimestamp"] or checkpoint["triggerTimestamp"] or 0, checkpoint["checkpointId"]
+def _moment(checkpoint: Block) -> tuple[int, ...]:
+    """Return the time of a checkpoint, then its epoch and ID: several may complete within a millisecond."""
+    time_ms = checkpoint["completedTimestamp"] or checkpoint["triggerTimestamp"] or 0
+    return time_ms, *map(int, checkpoint["checkpoint"].split("-"))
 
 
 def _stored(found: Block) -> dict[str, Any]:

@@ -59,6 +59,15 @@ def test_each_checkpoint_is_listed_once_with_what_storage_and_job_know() -> None
     assert len(history([stored((1, 1))], [], {"1": recorded()}, pipeline=1, status="FAILED", limit=10)) == 1
 
 
+def test_checkpoints_of_one_millisecond_are_listed_by_epoch() -> None:
+    """A smaller ID of a later epoch came after a larger one of an earlier epoch."""
+    both = stored((100_000, 4), (200_000, 3))
+    for each in both["checkpoints"]:
+        each["stored_at"] = 100.0
+    found = history([both], [], {}, pipeline=0, status="", limit=10)
+    assert [each["checkpoint"]["checkpoint"] for each in found] == ["200000-3", "100000-4"]
+
+
 def test_of_a_job_that_has_ended_the_last_one_has_its_duration_and_all_are_counted() -> None:
     counts = {"triggered": 5, "completed": 3, "failed": 2, "pending": 0}
     measured = {**counts, "epoch": 200_000, "acknowledge_ms": 30, "store_ms": 12}
