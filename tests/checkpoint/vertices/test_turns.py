@@ -7,7 +7,9 @@ from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.state.vertex_state import HeldUnit
+from seatunnel_core.checkpoint.vertices.in_flight import UnitInFlight
 from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.turns import in_turn
 from seatunnel_core.work.unit import WorkUnit
 from tests.checkpoint.played import KEYED, ORDERED, SERIAL, Played, held, splits, states
 
@@ -36,6 +38,12 @@ def test_units_with_different_keys_run_at_the_same_time_and_those_with_one_key_i
     assert played.running == []
     played.finish(1)
     assert played.running == [3]
+
+
+def test_nothing_waits_for_a_finished_unit() -> None:
+    units = [WorkUnit(number=number, splits=splits(3, keys="aaa")[number - 1 : number]) for number in (1, 2, 3)]
+    flights = [UnitInFlight(units[0], finished={}), UnitInFlight(units[1]), UnitInFlight(units[2])]
+    assert list(in_turn(flights, keyed=True)) == [flights[1]]
 
 
 def test_a_unit_without_a_key_runs_alone() -> None:
