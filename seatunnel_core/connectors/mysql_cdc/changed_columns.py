@@ -33,7 +33,7 @@ def defined_tables(
         server: The server.
         state: State of the server.
         tables: Queries the tables.
-        known: Tables that were queried before, to query them once more only; ``None`` if there are none.
+        known: Tables that were queried before, which are then queried only once more; ``None`` if there are none.
     """
     before = tables() if known is None else known
     while True:

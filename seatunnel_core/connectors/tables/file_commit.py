@@ -79,7 +79,7 @@ class FileCommit:
         self._run(found.added(staged, [f"{self._source(same)} AS" for same in _alike(of_root)]))
 
     def _move_in_rounds(self, parts: Sequence[StagedPart]) -> None:
-        """Move the rows of files of one task, in the order in which their keys occur in several files."""
+        """Move the rows of files of one task, in several rounds if a key occurs in several files."""
         rounds = Rounds(
             database=self.publishing.database,
             run=lambda statement: self._run([statement]),
