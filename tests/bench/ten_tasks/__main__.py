@@ -16,7 +16,7 @@ from attrs import define
 from tests.bench.__main__ import machine
 from tests.bench.peers import DLT_VENV
 from tests.bench.ten_tasks.place import DLT, OURS, Servers
-from tests.bench.ten_tasks.play import Play, PlayError
+from tests.bench.ten_tasks.play import Kill, Play, PlayError
 from tests.bench.ten_tasks.task import Task
 from tests.bench.ten_tasks.tasks import TASKS
 from tests.servers.postgres import Postgres
@@ -72,12 +72,12 @@ class _Bench:
         usual_s = self._turn(play, system, "undisturbed", None, first=True)
         for number in range(kills if usual_s else 0):
             moment_s = usual_s * (number + 1) / (kills + 1)
-            self._turn(play, system, "kills", moment_s, first=number == 0)
+            self._turn(play, system, "kills", Kill(after_s=moment_s), first=number == 0)
 
-    def _turn(self, play: Play, system: str, kind: str, killed_after_s: float | None, *, first: bool) -> float:
+    def _turn(self, play: Play, system: str, kind: str, kill: Kill | None, *, first: bool) -> float:
         """Play one, keep it with the others of its kind, and return its seconds."""
         try:
-            turn = play.turn(system, killed_after_s)
+            turn = play.turn(system, kill)
         except PlayError as error:
             told, seconds = {"failed": str(error)}, 0.0
         else:

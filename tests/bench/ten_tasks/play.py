@@ -23,12 +23,29 @@ from tests.bench.ten_tasks.place import DLT, Place, Servers
 from tests.bench.ten_tasks.task import PROGRAMS, Task
 from tests.torture.process import processes
 
+POLL_S = 0.02
 MOST_RUNS = 4
 """So often a program is run again that has not come to its end."""
 
 
 class PlayError(Exception):
     """A program failed, though nobody killed it; the message has the end of what it printed."""
+
+
+@frozen(kw_only=True)
+class Kill:
+    """The moment at which a program is killed with all that it started."""
+
+    after_s: float = 0.0
+    printed: str = ""
+    """The text that the program prints before the seconds begin; empty: they begin with the program."""
+
+    def wait(self, log: Path, has_ended: threading.Event) -> bool:
+        """Return whether the moment has come before the program ended."""
+        while self.printed and self.printed not in log.read_text("utf-8", errors="replace"):
+            if has_ended.wait(POLL_S):
+                return False
+        return not has_ended.wait(self.after_s)
 
 
 @frozen(kw_only=True)
@@ -51,6 +68,8 @@ class Turn:
     peak_bytes: int
     judgement: Judgement
     killed_after_s: float | None = None
+    """The ``after_s`` of the kill that came in time."""
+
     runs: int = 1
     """How many processes there were, the killed one included."""
 
@@ -88,9 +107,9 @@ class Play:
     def given(self) -> Path:
         return self.data / f"{self.task.name}-{self.rows}"
 
-    def turn(self, system: str, killed_after_s: float | None = None) -> Turn:
-        """One run in a place of its own; with ``killed_after_s`` it and its children are killed then, and it is run
-        again as a user would.
+    def turn(self, system: str, kill: Kill | None = None) -> Turn:
+        """One run in a place of its own; with ``kill`` it and its children are killed, and it is run again as a user
+        would.
 
         Raises:
             PlayError: It does not come to its end.
@@ -99,7 +118,7 @@ class Play:
             if self.task.nights == 2:
                 self._finished(place, 1, self._run(place, 1))
                 self.task.change(place)
-            ended = [self._run(place, self.task.nights, killed_after_s=killed_after_s)]
+            ended = [self._run(place, self.task.nights, kill=kill)]
             was_killed = ended[0].exit_code == -signal.SIGKILL
             while ended[-1].exit_code and was_killed and len(ended) < MOST_RUNS:
                 ended.append(self._run(place, self.task.nights, again=_resumed(ended[0].output)))
@@ -108,7 +127,7 @@ class Play:
                 seconds=sum(each.seconds for each in ended),
                 peak_bytes=max(each.peak_bytes for each in ended),
                 judgement=self._judge(place),
-                killed_after_s=killed_after_s if was_killed else None,
+                killed_after_s=kill.after_s if kill is not None and was_killed else None,
                 runs=len(ended),
             )
 
@@ -131,13 +150,11 @@ class Play:
             self.task.end(place)
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(
-        self, place: Place, night: int, *, killed_after_s: float | None = None, again: Sequence[str] = ()
-    ) -> Ended:
+    def _run(self, place: Place, night: int, *, kill: Kill | None = None, again: Sequence[str] = ()) -> Ended:
         environment = place.environment(self.task.given(place, night))
         command = [*_command(self.task.program(place.system), place.system, self.data), *again]
         log = place.folder / f"log-{len(list(place.folder.glob('log-*')))}"
-        return run(command, environment, log, killed_after_s)
+        return run(command, environment, log, kill)
 
     def _finished(self, place: Place, night: int, ended: Ended) -> None:
         if ended.exit_code:
@@ -163,9 +180,7 @@ def _resumed(output: str) -> Sequence[str]:
     return found.groups() if found else ()
 
 
-def run(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, killed_after_s: float | None = None
-) -> Ended:
+def run(command: Sequence[str], environment: Mapping[str, str], log: Path, kill: Kill | None = None) -> Ended:
     """Run a command to its end, or kill it with all that it started."""
     os.sync()  # what an earlier run left for the kernel to write would be written in this one's time
     began = time.perf_counter()
@@ -173,17 +188,21 @@ def run(
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=PROGRAMS, start_new_session=True
         )
-    killer = threading.Timer(killed_after_s, _kill, [process.pid]) if killed_after_s is not None else None
+    has_ended = threading.Event()
+    killer = threading.Thread(target=_kill_at, args=(kill, process.pid, log, has_ended))
     with process, watched(process) as tree:
-        if killer is not None:
-            killer.start()
+        killer.start()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it ends, and can still be looked at
         seconds = time.perf_counter() - began
-        if killer is not None:
-            killer.cancel()
-            killer.join()
+        has_ended.set()
+        killer.join()
     text = log.read_text("utf-8", errors="replace")
     return Ended(seconds=seconds, peak_bytes=tree.peak_bytes, exit_code=process.returncode, output=text)
+
+
+def _kill_at(kill: Kill | None, session: int, log: Path, has_ended: threading.Event) -> None:
+    if kill is not None and kill.wait(log, has_ended):
+        _kill(session)
 
 
 def _kill(session: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.bench.ten_tasks.judging import judge
 from tests.bench.ten_tasks.page import PAGE
 from tests.bench.ten_tasks.place import DLT, OURS, Servers
-from tests.bench.ten_tasks.play import Play
+from tests.bench.ten_tasks.play import Kill, Play
 from tests.bench.ten_tasks.task import PROGRAMS
 from tests.bench.ten_tasks.tasks import TASKS
 from tests.servers.postgres import Postgres
@@ -72,7 +72,7 @@ def test_our_job_moves_each_row_once(name: str, data: Path, servers: Servers) ->
 @pytest.mark.servers
 def test_a_job_that_is_killed_moves_each_row_once(data: Path, servers: Servers) -> None:
     play = Play.of(TASKS["kill-in-the-middle"], data, servers, short=True)
-    turn = play.turn(OURS, killed_after_s=play.turn(OURS).seconds / 2)
+    turn = play.turn(OURS, Kill(printed=" -r "))
     assert turn.judgement.is_right, turn
     assert turn.runs == 2
 
