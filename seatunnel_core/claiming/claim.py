@@ -9,6 +9,7 @@ from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import require_same_job
 from seatunnel_core.claiming.judged import JudgedPipeline, keep_judged
+from seatunnel_core.claiming.published_tables import Published, published_tables
 from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, judged_pipelines, restoration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
@@ -38,6 +39,15 @@ class Claim:
 
     epochs_used: int = 0
     """Number of epochs that the claim itself has used."""
+
+    published: Published = field(factory=dict, repr=False)
+    """Tables with published rows, of targets that several pipelines share."""
+
+    def with_published(self, storage: CheckpointStorage, job_id: str) -> "Claim":
+        """Return the claim with the tables to which the pipelines have published rows, read from the storage."""
+        since = self.epoch_minimum(0)
+        requests = {number: each.of_process(since=since, is_restored=True) for number, each in self.restores.items()}
+        return evolve(self, published=published_tables(storage, job_id, self.job.pipelines, requests))
 
     def epoch_minimum(self, restarts: int) -> int:
         """Return the minimum epoch to claim after this many restarts; larger than all epochs of earlier owners."""
@@ -119,7 +129,7 @@ def claim_again(
     except ManifestConflictError as error:
         raise _another_started(job_id) from error
     claim = Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
-    return _check_again(storage, job_id, claim, manifest, found.undecided)
+    return _check_again(storage, job_id, claim, manifest, found.undecided).with_published(storage, job_id)
 
 
 def _supersede(

@@ -130,9 +130,9 @@ class _Moving:
             self._carry(number, fitting)
         if stands == "":
             self._give_up_old(savepoint)
-        return put_first(
-            self._storage, self._job_id, evolve(job, manifest=_only_present(job)), notes=tuple(self._notes)
-        )
+        job = evolve(job, manifest=_only_present(job))
+        claim = put_first(self._storage, self._job_id, job, notes=tuple(self._notes))
+        return claim.with_published(self._storage, self._job_id)
 
     # -- the savepoint
 

@@ -1,6 +1,6 @@
 """Identity of a writer's work unit, and of a sink in the driver."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from attrs import field, frozen
 
@@ -44,6 +44,10 @@ class SinkContext:
     """Tables to which this sink has published rows, each with its identity from ``Staged.tables``. If a table is
     missing or has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
 
+    published_by_job: Set[str] = field(factory=frozenset, eq=False)
+    """Tables to which any sink of the job with the same target has published rows. If such a table is missing, its rows
+    are lost, even if this sink has published none of them."""
+
     increment: str = field(default="", eq=False)
     """Description of the increment that the job reads, such as ``the source 'a' reads only rows after 7``; empty if the
     job reads everything. A newly created target would lack the rows of earlier jobs."""
@@ -51,3 +55,7 @@ class SinkContext:
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """Results of ``recognises_by`` in each process of the job since its options changed, oldest first. Only set for
     ``published``; otherwise empty."""
+
+    def has_published_to(self, table: str) -> bool:
+        """Return True if this sink, or another sink of the job with the same target, has published rows to a table."""
+        return table in self.published_to or table in self.published_by_job

@@ -215,7 +215,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         """Raise ``kind`` if a table with published rows no longer exists, because Spark would recreate it."""
         table = self.options[TABLE]
         lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1
-        if lasts and table in context.published_to and not spark.catalog.tableExists(table):
+        if lasts and table and context.has_published_to(table) and not spark.catalog.tableExists(table):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:

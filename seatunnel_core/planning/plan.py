@@ -79,6 +79,12 @@ class PlannedSink:
         mode = self.sink.save_mode
         return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
 
+    @property
+    def target(self) -> tuple[str, str] | None:
+        """Plugin and target of the save mode, equal for sinks that write to the same tables; ``None`` if unknown."""
+        mode = self.sink.save_mode
+        return None if mode is None else (self.sink.identifier, mode.target)
+
 
 @frozen(kw_only=True)
 class PlannedPipeline:

@@ -14,6 +14,7 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.planning.settings import checkpoint_policy, restart_policy, topology_of
 from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.runtime.job_tables import JobTables
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.pipeline_run import PipelineOwner, PipelineRun
 from seatunnel_core.runtime.save_modes import SaveModes
@@ -41,10 +42,10 @@ class JobPipelines:
 
     def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
         """Return a ``PipelineRun`` for each pipeline, in the order of the plan, without starting it."""
-        restarts, save_modes = restart_policy(self.claim.job), SaveModes()
+        restarts, save_modes, job_tables = restart_policy(self.claim.job), SaveModes(), JobTables(self.claim.published)
         return [
             PipelineRun(
-                work=self._work(planned, save_modes),
+                work=self._work(planned, save_modes, job_tables),
                 shared=shared,
                 protocol_of=self._protocols(planned),
                 restart_policy=restarts,
@@ -64,7 +65,7 @@ class JobPipelines:
         """Values of ``SinkContext.recognised_before`` by sink, computed once for all pipelines."""
         return self.claim.job.manifest.tracks
 
-    def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:
+    def _work(self, planned: PlannedPipeline, save_modes: SaveModes, job_tables: JobTables) -> PipelineIO:
         return PipelineIO(
             job_id=self.job_id,
             planned=planned,
@@ -75,6 +76,7 @@ class JobPipelines:
             increment=self._increment(planned),
             recognised_before=self._recognised_before,
             save_modes=save_modes,
+            job_tables=job_tables,
         )
 
     def _increment(self, planned: PlannedPipeline) -> str:

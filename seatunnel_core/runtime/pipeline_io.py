@@ -29,6 +29,7 @@ from seatunnel_core.planning.operator_chains import chain_of, chains_of, emitted
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
+from seatunnel_core.runtime.job_tables import JobTables
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.backend import SparkBackend
@@ -71,6 +72,7 @@ class PipelineIO:
     """Value of ``SinkContext.recognised_before``, by sink."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
+    job_tables: JobTables = field(factory=JobTables, repr=False)
     _saves_later: bool = field(default=False, init=False)
     """True if a save mode is deferred until the tables are known."""
 
@@ -157,6 +159,7 @@ class PipelineIO:
         self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
         self._published_to = dict(command.published_to)
         for sink in self.planned.sinks:
+            self.job_tables.add(sink, self._published_to.get(sink.name, ()))
             sink.sink.prepare(self._context(sink, epoch))
         if not self.shares_disk:
             self._prove(epoch)
@@ -191,6 +194,7 @@ class PipelineIO:
         else:
             sink.commit(committables, context, may_be_committed=may_be_committed)
         self._published_to[sink_name] = with_tables(context.published_to, committables)
+        self.job_tables.add(planned, self._published_to[sink_name])
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
         """Pass the values that a finished unit displays to its sinks."""
@@ -324,6 +328,7 @@ class PipelineIO:
             prepared_in=self._prepared_in.get(sink.name, 0),
             increment=self.increment,
             published_to=self._published_to.get(sink.name, {}),
+            published_by_job=self.job_tables.of(sink),
         )
 
 

@@ -1,5 +1,7 @@
 """Tables that are dropped while their job is stopped: whole jobs, with tasks in this process."""
 
+import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -164,3 +166,52 @@ def has_nothing_to_publish(run: JobRun) -> bool:
     state = run._storage.load(run.checkpoints()[-1])
     sinks = [] if state is None else codec.decode(state.states).sinks.values()
     return any(sink.rows_committed and not sink.uncommitted for sink in sinks)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_lost_table_is_not_created_again_by_a_pipeline_without_rows_in_it(kind: str, tmp_path: Path) -> None:
+    """It was created again, and the job ended with exit code 0 without the rows of a pipeline that had finished."""
+    target = TARGETS[kind]
+    with ground_in(tmp_path) as ground:
+        stop_with_rows_of_one_pipeline(ground, target)
+        target.do(ground.work, target.moved)
+        free = shared(ground, target, rows_per_second=None)
+        for _ in range(2):  # the first one leaves nothing that deceives the second one
+            report, _ = run_through(ground.run(free, restore=Restore()))
+            assert report.outcome is JobOutcome.FAILED, report
+            lost = "does not exist, but this job has committed rows to it|no longer exists"  # where it has staged rows
+            assert re.search(f"the table {target.named} ({lost})", report.pipelines[1].failure), report
+            with pytest.raises(Exception, match=r"(?i)orders"):
+                target.do(ground.work, target.count)
+        target.do(ground.work, target.back)
+        report, _ = run_through(ground.run(free, restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+        assert sorted(target.do(ground.work, target.ids)) == (ALL if kind == "jdbc-at-once" else sorted(FEW + ALL))
+
+
+FEW = ALL[:10]
+
+
+def shared(ground: Ground, target: Target, *, rows_per_second: int | None) -> str:
+    """Two pipelines with one target, of which the first one has few rows."""
+    limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
+    env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
+    sink = target.sink.replace("{work}", str(ground.work)) + "\n"
+    sinks = [sink.replace("plugin_input = a", f"plugin_input = {name}") for name in "ab"]
+    return job(env, [fake_source("a", rows=len(FEW)), fake_source("b", rows=ROWS)], sinks)
+
+
+def stop_with_rows_of_one_pipeline(ground: Ground, target: Target) -> None:
+    """Run the job until its first pipeline has finished, and kill it before the other one has committed rows."""
+    for rows_per_second in (50, 20, 10, 5):
+        shutil.rmtree(ground.work, ignore_errors=True)
+        ground.work.mkdir()
+        forget()
+        with ground.run(shared(ground, target, rows_per_second=rows_per_second)) as first:
+            first.start()
+            until(lambda: "finished" in [view.phase for view in first.progress().pipelines], first)
+            kill(first)
+            views = first.progress().pipelines
+            if [view.rows_committed for view in views] == [len(FEW), 0]:
+                return
+    pytest.fail("both pipelines have rows, however slow they are")

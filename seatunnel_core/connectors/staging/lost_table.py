@@ -17,19 +17,23 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Raise ``kind`` if this sink has published rows to a table that is missing or was replaced by another table.
+    """Raise ``kind`` if rows were published to a table that is missing or was replaced by another table.
 
     ``identity`` is the identity of the existing table, ``""`` if it has none; ``None`` if the table does not exist.
     ``what`` is the word for the table in the message, such as ``topic``. If a table does not exist yet and the job
-    reads only an increment, a warning is logged.
+    reads only an increment, a warning is logged. A missing table is rejected if any sink of the job has published rows
+    to it: after it is created again, a table without an identity cannot be distinguished from the lost one.
     """
-    known = context.published_to.get(table)
-    if known is None and identity is None and context.increment:
-        told = "%s: the %s %s does not exist, and %s. The new %s will not contain the rows of earlier jobs"
-        _log.warning(told, who, what, table, context.increment, what)
-    if known is None or (identity is not None and (known == identity or not (known and identity))):
+    if identity is None:
+        if context.has_published_to(table):
+            raise kind(lost(who, table, exists=False, what=what))
+        if context.increment:
+            told = "%s: the %s %s does not exist, and %s. The new %s will not contain the rows of earlier jobs"
+            _log.warning(told, who, what, table, context.increment, what)
         return
-    raise kind(lost(who, table, exists=identity is not None, what=what))
+    known = context.published_to.get(table)
+    if known and identity and known != identity:
+        raise kind(lost(who, table, exists=True, what=what))
 
 
 def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:

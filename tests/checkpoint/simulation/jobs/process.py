@@ -9,11 +9,20 @@ from unittest.mock import patch
 
 from seatunnel_core import clock
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.claiming import claim, restoration
+from seatunnel_core.claiming import claim, published_tables, restoration
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobReport
-from seatunnel_core.runtime import job_pipelines, job_run, job_threads, pipeline_run, save_modes, savepoints, slots
+from seatunnel_core.runtime import (
+    job_pipelines,
+    job_run,
+    job_tables,
+    job_threads,
+    pipeline_run,
+    save_modes,
+    savepoints,
+    slots,
+)
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.slots import SlotService
 from seatunnel_core.spark import dispatch, watch
@@ -150,6 +159,7 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
         (dispatch, "threading", threading),
         (dispatch, "time", times),
         (watch, "threading", threading),
+        (job_tables, "threading", threading),
         (save_modes, "threading", threading),
         (savepoints, "threading", threading),
         (slots, "threading", threading),
@@ -160,6 +170,7 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
         (job_run, "SLOTS", SimpleNamespace(reserve=lambda *how: process().slots.reserve(*how))),
         (pipeline_run, "random", world.rng),
         (claim, "ThreadPoolExecutor", threads.Inline),
+        (published_tables, "ThreadPoolExecutor", threads.Inline),
         (restoration, "ThreadPoolExecutor", threads.Inline),
         (retry, "random", world.rng),
     ]
