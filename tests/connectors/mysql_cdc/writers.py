@@ -31,6 +31,7 @@ class Writers:
     key: Callable[[int], Any] = integer
     number: int = 6
     transactions: int = 0
+    _threads: list[threading.Thread] = field(init=False, factory=list)
     _over: threading.Event = field(init=False, factory=threading.Event)
     _failures: list[BaseException] = field(init=False, factory=list)
 
@@ -44,20 +45,28 @@ class Writers:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        threads = [threading.Thread(target=self._write, args=(number,)) for number in range(self.number)]
-        for each in threads:
+        self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(self.number)]
+        for each in self._threads:
             each.start()
         try:
             yield
         finally:
-            self.stop()
-            for each in threads:
-                each.join()
+            self.end()
         if self._failures:
             raise self._failures[0]
 
     def stop(self) -> None:
         self._over.set()
+
+    @property
+    def failed(self) -> bool:
+        return bool(self._failures)
+
+    def end(self) -> None:
+        """Return when their last transactions have ended."""
+        self.stop()
+        for each in self._threads:
+            each.join()
 
     def _write(self, seed: int) -> None:
         chosen = random.Random(seed)
