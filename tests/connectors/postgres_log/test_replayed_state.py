@@ -96,16 +96,17 @@ def test_a_pause_of_the_consumer_needs_a_sign_of_life(shop: LogShop) -> None:
     """The server closes a connection that does not respond, by default after a minute."""
     shop.run("CREATE TABLE t (id int PRIMARY KEY)")
     slot, start = shop.slot()
-    parameters = log_parameters(shop.address, server_timeout_s=1)
+    parameters = log_parameters(shop.address, server_timeout_s=3)
     with SlotReader(parameters, shop.sql, slot, ["shop"], start) as reader:
-        until = time.monotonic() + 2.5
+        until = time.monotonic() + 4.5
         while time.monotonic() < until:
             time.sleep(0.2)
             reader.keep_alive()
         shop.run("INSERT INTO t VALUES (1)")
         assert rows(list(reader.batches(shop.end()))) == [("+I", 1)]
-        idle = iter(reader.batches(idle_s=2.5))
+        idle = iter(reader.batches(idle_s=4.5))
         assert next(idle).rows == 0, "while batches are read, the reader responds by itself"
+    parameters = log_parameters(shop.address, server_timeout_s=1)
     with SlotReader(parameters, shop.sql, slot, ["shop"], start) as reader:
         time.sleep(2.5)
         with pytest.raises(LogConnectionError):

@@ -130,14 +130,14 @@ def test_the_creation_of_a_slot_waits_without_blocking_and_can_be_given_up(shop:
             sessions_with_transactions(shop.sql)
         )
         made.close()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while slot_state(shop.sql, "waiting") is not None:
             assert time.monotonic() < until, "the server does not end the creation"
             time.sleep(0.02)
         again = SlotCreation.begin(log_parameters(shop.address), "waiting")
         assert again.result(0.1) is None
         writer.execute("COMMIT")
-    found = again.result(10)
+    found = again.result(60)
     assert found is not None
     again.close()
     assert drop_slot(shop.sql, "waiting")
