@@ -2,6 +2,7 @@
 
 import contextlib
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -104,6 +105,17 @@ def test_a_server_that_may_only_be_read_may_be_written_again() -> None:
     assert MySQL().may_pass(refused)
 
 
+def until_it_begins_with(server: Postgres, setting: str, value: str) -> None:
+    """Until a session that begins has a value that the configuration has."""
+    deadline = time.monotonic() + 60
+    found = ""
+    while found != value:
+        assert time.monotonic() < deadline, f"{setting} is still {found}"
+        with closing(server.connect()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(f"SHOW {setting}")
+            (found,) = cursor.fetchone()
+
+
 @pytest.mark.parametrize("kind", [Postgres, MariaDB])
 def test_what_a_server_weakens_is_reported(
     kind: type[Postgres] | type[MariaDB], caplog: pytest.LogCaptureFixture
@@ -115,7 +127,7 @@ def test_what_a_server_weakens_is_reported(
             if kind is Postgres:
                 cursor.execute(f"ALTER SYSTEM SET {setting} = {value}")
                 cursor.execute("SELECT pg_reload_conf()")
-                cursor.execute("SELECT pg_sleep(0.5)")
+                until_it_begins_with(server, setting, value)
             else:
                 cursor.execute(f"SET GLOBAL {setting} = {value}")
             caplog.clear()
