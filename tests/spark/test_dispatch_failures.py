@@ -105,15 +105,16 @@ def test_a_cancelled_pipeline_is_silent_and_its_own_job_ends(
 
 
 def test_a_shared_job_is_not_stopped_for_one_of_its_pipelines(dispatcher_of: Make, tmp_path: Path) -> None:
-    dispatcher, inbox = dispatcher_of(ShareMode.ALL), Inbox()
+    dispatcher, inbox, cancelled = dispatcher_of(ShareMode.ALL), Inbox(), tmp_path / "cancelled"
     for pipeline in (1, 2, 3, 4, 5):
         dispatcher.submit(
             numbers_chain(tmp_path, pipeline),
-            first_attempt(numbers_unit(1, sleep_s=0.4)),
+            first_attempt(numbers_unit(1, sleep_s=0.4, sleep_until=str(cancelled))),
             inbox,
         )
     time.sleep(0.2)
     dispatcher.cancel("job", 3)
+    cancelled.touch()
     results = inbox.wait(4)
     time.sleep(0.5)
     assert sorted(pipeline for pipeline, _ in results) == [1, 2, 4, 5]
