@@ -91,7 +91,8 @@ def said(
 def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_it(
     tmp_path: Path, said: Callable[[list[str]], str]
 ) -> None:
-    env = "job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = 400"
+    """As slow as it has to be for the processes that ask, which start on a busy machine."""
+    env = "job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = ${rate:100}"
     sources, sinks = [fake_source("ids", rows=ROWS, splits=40)], [parquet_sink("ids", tmp_path / "out")]
     command = Command.of(tmp_path, job(env, sources, sinks))
     engine = command.begin()
@@ -108,7 +109,7 @@ def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_
     assert engine.wait(60) == 130
     assert [(each.name, each.stopped) for each in savepoints(command)] == [("mine", False), ("1", True)]
     assert 0 < len(column(tmp_path / "out", "id")) < ROWS, "it was stopped on the way"
-    resumed = command.resume()
+    resumed = command.resume("-i", "rate=4000")
     assert resumed.wait(120) == 0, resumed.output
     assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
     assert not staged(tmp_path / "out")
