@@ -83,7 +83,7 @@ def test_what_takes_too_long_is_ended_and_only_a_few_run_at_once(
     script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script))
-    monkeypatch.setattr(asides, "LIMIT_S", 0.3)
+    monkeypatch.setattr(asides, "LIMIT_S", 2)  # in which the script surely begins
     agent = leading(tmp_path, config_of(tmp_path))
     status, answer, _ = ask(agent, "POST", "/check?format=hocon", JOB)
     assert (status, answer["code"]) == (503, "timeout")
@@ -92,6 +92,7 @@ def test_what_takes_too_long_is_ended_and_only_a_few_run_at_once(
     monkeypatch.setattr(asides.Asides, "most_waiting", 0)
     assert ask(agent, "POST", "/check?format=hocon", JOB)[1]["code"] == "busy"
     monkeypatch.setattr(asides.Asides, "most_waiting", 1)
+    monkeypatch.setattr(asides, "LIMIT_S", 60)
     script.write_text("#!/bin/sh\necho no JSON\n")
     status, answer, _ = ask(agent, "POST", "/check?format=hocon", JOB)
     assert (status, answer["code"]) == (500, "bug")
