@@ -13,7 +13,7 @@ _BURN = f"""
 def burn():
     while time.process_time() < {BURNT_S}:
         pass
-    time.sleep(0.3)
+    time.sleep(1)
     os._exit(0)
 """
 
@@ -46,13 +46,15 @@ def test_a_worker_counts_whose_end_nobody_waits_for() -> None:
 def test_a_worker_counts_that_outlives_its_parent() -> None:
     """As the workers of a template: they burn when their parent is gone, and the child still runs."""
     spent_s = spent_by("""
+        ended, open_until_it_ends = os.pipe()
         template = os.fork()
         if not template:
             if not os.fork():
                 burn()
             os._exit(0)
+        os.close(open_until_it_ends)
         os.waitpid(template, 0)
-        time.sleep(2)
+        os.read(ended, 1)
     """)
     assert BURNT_S * 0.8 < spent_s < BURNT_S * 2
 
