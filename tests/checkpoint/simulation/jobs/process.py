@@ -145,9 +145,11 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
         time=lambda: process().wall_s + stage.clock.now_ms / 1_000,
         perf_counter=lambda: stage.clock.now_ms / 1_000,
     )
+    locking = (job_threads, dispatch, watch, job_tables, save_modes, savepoints, slots, job_run)
     return [
+        *((module, "threading", threading) for module in locking),
+        *((module, "ThreadPoolExecutor", threads.Inline) for module in (claim, published_tables, restoration)),
         (clock, "time", times),
-        (job_threads, "threading", threading),
         (job_threads, "ThreadPool", lambda workers, _name: threads.Pool(stage, workers)),
         (job_threads, "Future", partial(threads.Future, stage)),
         (
@@ -156,22 +158,12 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
             SimpleNamespace(new_event_loop=lambda: threads.Loop(stage), set_event_loop=lambda _loop: None),
         ),
         (job_pipelines, "PipelineProtocol", partial(WatchedProtocol, world)),
-        (dispatch, "threading", threading),
         (dispatch, "time", times),
-        (watch, "threading", threading),
-        (job_tables, "threading", threading),
-        (save_modes, "threading", threading),
-        (savepoints, "threading", threading),
-        (slots, "threading", threading),
-        (job_run, "threading", threading),
         (job_run, "ControlServer", NoControl),
         (job_run, "SparkBackend", lambda settings: SimulatedBackend(process(), settings)),
         (job_run, "open_storage", lambda _kind, _configuration: SimulatedStorage(process())),
         (job_run, "SLOTS", SimpleNamespace(reserve=lambda *how: process().slots.reserve(*how))),
         (pipeline_run, "random", world.rng),
-        (claim, "ThreadPoolExecutor", threads.Inline),
-        (published_tables, "ThreadPoolExecutor", threads.Inline),
-        (restoration, "ThreadPoolExecutor", threads.Inline),
         (retry, "random", world.rng),
     ]
 
