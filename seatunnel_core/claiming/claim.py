@@ -10,7 +10,7 @@ from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import require_same_job
 from seatunnel_core.claiming.judged import JudgedPipeline, keep_judged
 from seatunnel_core.claiming.published_tables import Published, published_tables
-from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, judged_pipelines, restoration
+from seatunnel_core.claiming.restoration import READERS, dropped_pipelines, restoration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
@@ -158,12 +158,12 @@ def _check_again(
     each pipeline with such a target is claimed first: its latest checkpoint then shows whether output was or will be
     published. If no sink has written to a target, the states that show this are stored as restore points, because the
     previous process may still be storing a checkpoint: it is then orphaned, so no process restores and publishes it
-    after the target was emptied. A pipeline that goes back still starts from the requested checkpoint.
+    after the target was emptied. Pipelines that go back start from the requested checkpoint in any case.
     """
     if not undecided:
         return claim
-    numbers = sorted(judged_pipelines(undecided, earlier))
-    asked = claim.job.manifest.asked
+    seats = {seat.pipeline for seat in earlier.seats.values()}
+    numbers = sorted({number for each in undecided for number in each.pipelines} & seats)
 
     def judged(number: int) -> JudgedPipeline:
         epoch = claim_epoch(storage, job_id, number, claim.epoch_minimum(0))
@@ -176,7 +176,7 @@ def _check_again(
             unwritten = {number for each, is_written in judgement if not is_written for number in each.pipelines}
             if earlier.ended is not None:
                 unwritten = set()  # its process stores no more checkpoints
-            kept = [each for each in numbers if each in unwritten and not found[each].serves(asked.get(each))]
+            kept = sorted((unwritten & found.keys()) - claim.job.manifest.asked.keys())
             list(pool.map(lambda number: keep_judged(storage, found[number], claim.job), kept))
     except StaleEpochError as error:
         raise _another_started(job_id) from error

@@ -2,11 +2,10 @@
 
 from attrs import evolve, frozen
 
-from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind, choose_base, savepoint_of
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, choose_base, savepoint_of
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.restoration import states_in
-from seatunnel_core.job.restoring import Asked
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.settings import topology_of
 from seatunnel_storage_api import lineage
@@ -47,10 +46,6 @@ class JudgedPipeline:
             base=base.ref,
         )
 
-    def serves(self, asked: Asked | None) -> bool:
-        """Return True if a restore point in this epoch would count as the execution of the request to rewind."""
-        return asked is not None and self.epoch >= asked.since
-
     def _states_for(self, job: PlannedJob) -> VertexStates:
         if self.states is None:
             pipeline = next(each for each in job.pipelines if each.id == self.number)
@@ -59,12 +54,9 @@ class JudgedPipeline:
         return self.states
 
     def request(self, request: RestoreRequest) -> RestoreRequest:
-        """Return the request for the restore point if the latest checkpoint was requested, else the request itself.
-
-        If the user agreed to rewind, the request stays as it is: the restore point does not serve it.
-        """
+        """Return the request for the restore point if the latest checkpoint was requested, else the request itself."""
         latest = lineage.latest(self.checkpoints)
-        if request.ref is None or latest is None or request.rewind is not Rewind.REFUSED:
+        if request.ref is None or latest is None:
             return request
         asked = savepoint_of(request.ref, self.checkpoints)
         is_latest = latest.ref == request.ref or (asked is not None and asked.ref == latest.ref)

@@ -73,12 +73,6 @@ def dropped_pipelines(job: PlannedJob, stored: Manifest) -> frozenset[int]:
     return frozenset(stored.seats[name].pipeline for name in job.dropped) - {each.id for each in job.pipelines}
 
 
-def judged_pipelines(undecided: Sequence[SharedTarget], stored: Manifest) -> frozenset[int]:
-    """Return the stored pipelines of targets that are checked again after the claim. Each first claims an epoch."""
-    seats = frozenset(seat.pipeline for seat in stored.seats.values())
-    return seats.intersection(number for each in undecided for number in each.pipelines)
-
-
 def states_in(storage: CheckpointStorage, info: CheckpointInfo) -> VertexStates | str:
     """Return the states in a checkpoint, or the reason why they cannot be read."""
     try:
@@ -136,18 +130,12 @@ class _Restoring:
         written = [each for each in shared if each.is_written(self._latest_states)]
         for number, sinks in by_pipeline(sink for each in written for sink in each.sinks).items():
             self._saved[number] = self._saved.get(number, frozenset()) | sinks
-        undecided = [each for each in shared if each not in written]
-        judged = judged_pipelines(undecided, self._stored)
         return Restoration(
-            manifest=self._manifest({number: self._kept(each, number in judged) for number, each in asked.items()}),
+            manifest=self._manifest(asked),
             requests={number: self._request(number, asked.get(number)) for number in self._pipelines},
             notes=tuple(self._notes),
-            undecided=undecided,
+            undecided=[each for each in shared if each not in written],
         )
-
-    def _kept(self, asked: Asked, is_judged: bool) -> Asked:
-        """Return the request to store; the first epoch of a judged pipeline is for its judged state (R4)."""
-        return evolve(asked, since=self._since + 1) if is_judged else asked
 
     def _request(self, number: int, asked: Asked | None) -> RestoreRequest:
         request = RestoreRequest(

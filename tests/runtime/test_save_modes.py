@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.base import Base, RestoreRequest, choose_base
+from seatunnel_core.checkpoint.decisions.restored import restored
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import SinkState
 from seatunnel_core.claiming.claim import Claim, claim_again
 from seatunnel_core.connector_api.sink import SaveMode, Sink, SinkContext
 from seatunnel_core.errors import JobError, SinkError, UsageError
 from seatunnel_core.job.restoring import Restore
+from seatunnel_core.planning.settings import topology_of
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
@@ -291,6 +294,97 @@ def test_one_that_decides_too_late_is_told_so(tmp_path: Path, monkeypatch: pytes
     meanwhile(played, monkeypatch, after=lambda: played.storage.acquire_epoch(JOB, 2, 3 * FIRST))
     with pytest.raises(UsageError, match="another process has just started the job"):
         requests_of(played, Restore(), shared(played, "a", "b"))
+
+
+# -- a checkpoint that the process before was still storing lands after the decision
+
+
+def unwritten(played: Played) -> None:
+    """Two pipelines that share a target, and have not emptied it yet."""
+    begin(played, shared(played, "a", "b"), 2)
+    with pytest.MonkeyPatch.context() as first:
+        first.setattr("tests.claiming.tables.SinkState", lambda **_: SinkState(save_mode_pending=True))
+        played.store(1, 0)
+        played.store(1, 0, table="b", pipeline=2)
+
+
+def again(played: Played, restore: Restore | None = None) -> Claim:
+    claim = claim_again(played.storage, JOB, played.planner(shared(played, "a", "b")), restore or Restore())
+    assert isinstance(claim, Claim)
+    return claim
+
+
+def lands(played: Played) -> None:
+    """It says that the save mode has acted; its process is told that it is replaced, and publishes none of it."""
+    with pytest.raises(StaleEpochError):
+        played.store(2, 3)
+
+
+def start_of(played: Played, claim: Claim, number: int) -> tuple[Base, SinkState]:
+    """What a pipeline starts from, and the state of its sink."""
+    since = claim.epoch_minimum(0)
+    request = claim.restores[number].of_process(since=since, is_restored=True)
+    played.storage.acquire_epoch(JOB, number, since, below=(claim.version + 1) * FIRST)
+    base = choose_base(played.storage.list_checkpoints(JOB, number), request)
+    loaded = None if base.cut is None else played.storage.load(base.cut)
+    topology = topology_of(next(each for each in claim.job.pipelines if each.id == number))
+    states = restored(None if loaded is None else codec.decode(loaded.states), base, request, topology).states
+    (sink,) = states.sinks.values()
+    return base, sink
+
+
+@pytest.mark.parametrize("has_checkpoints", [True, False])
+def test_a_checkpoint_that_lands_after_the_decision_is_not_restored(tmp_path: Path, has_checkpoints: bool) -> None:
+    """Its pipeline published its rows, and the other one emptied the target."""
+    played = Played(tmp_path)
+    if has_checkpoints:
+        unwritten(played)
+    else:
+        begin(played, shared(played, "a", "b"), 2)
+    claim = again(played)
+    lands(played)
+    starts = [start_of(played, claim, number) for number in (1, 2)]
+    assert [(sink.save_mode_pending, sink.rows_committed) for _, sink in starts] == [(True, 0), (True, 0)]
+
+
+def test_nor_by_the_process_after_one_that_emptied_the_target_and_died(tmp_path: Path) -> None:
+    """A sink that writes directly had written its rows before that."""
+    played = Played(tmp_path)
+    unwritten(played)
+    again(played)
+    lands(played)
+    claim = again(played)
+    assert [claim.restores[number].saved for number in (1, 2)] == [frozenset(), frozenset()]
+    assert [start_of(played, claim, number)[1].save_mode_pending for number in (1, 2)] == [True, True]
+
+
+def test_the_start_after_the_decision_is_the_first_one_of_its_process(tmp_path: Path) -> None:
+    """So it still requires that the checkpoints contain all that is published."""
+    played = Played(tmp_path)
+    unwritten(played)
+    claim = again(played)
+    request = claim.restores[1].of_process(since=claim.epoch_minimum(0), is_restored=True)
+    assert request.as_of(played.storage.list_checkpoints(JOB, 1)).requires_known
+
+
+def test_the_latest_checkpoint_may_be_asked_for(tmp_path: Path) -> None:
+    played = Played(tmp_path)
+    unwritten(played)
+    claim = again(played, at("1:1"))
+    lands(played)
+    base, sink = start_of(played, claim, 1)
+    assert (base.rewind, sink.save_mode_pending) == (None, True)
+    assert base.info is not None
+    assert base.info.base == CheckpointRef(FIRST, 1)
+
+
+def test_a_pipeline_that_goes_back_keeps_its_request(tmp_path: Path) -> None:
+    """A restore point would count as its execution, also for the process after one that died."""
+    played = Played(tmp_path)
+    unwritten(played)
+    again(played, at("1:1", accept_duplicates=True))
+    lands(played)
+    assert start_of(played, again(played), 1)[0].ref == CheckpointRef(FIRST, 1)
 
 
 def test_a_target_with_one_sink_needs_no_second_look(tmp_path: Path) -> None:

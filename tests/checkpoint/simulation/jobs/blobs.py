@@ -32,7 +32,6 @@ class SimulatedStorage(BlobStorage):
 
     def _put_checkpoint(self, key: str, state: PipelineState) -> None:
         self._world.states[key] = state
-        self._world.people.may_go_back(self._process, state)
         super()._put_checkpoint(key, state)
 
     def _prune(self, state: PipelineState, pruning: retention.Pruning) -> None:
@@ -104,8 +103,6 @@ class SimulatedStorage(BlobStorage):
         return self._world.chance(self._world.scenario.faults.storage_fails)
 
     def _delay_ms(self, key: str = "") -> int:
-        if key.endswith(".ckpt") and self._world.people.goes_back_slowly(self._process, key):
-            return 6_000
         may_be_late = key.endswith(".ckpt") or (key.endswith(".epoch") and self._process.has_epoch)
         if may_be_late and self._world.chance(self._world.scenario.faults.checkpoint_stalls):
             return self._world.rng.choice([200, 1_000, 3_000])

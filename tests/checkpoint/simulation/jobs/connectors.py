@@ -163,7 +163,7 @@ class SimulatedSink(_InWorld, Sink):
         def empty() -> None:
             if context not in self.world.fences[target]:
                 raise SinkError("another engine has taken over the job")
-            self.world.empties(target, context.epoch)
+            self.world.empties(target)
             sight.save_mode(context.epoch, self._name)
 
         self._act(empty, "save mode")

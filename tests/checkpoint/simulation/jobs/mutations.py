@@ -12,7 +12,6 @@ from seatunnel_core.checkpoint.decisions import matching
 from seatunnel_core.checkpoint.vertices.sink import SinkVertex
 from seatunnel_core.claiming import claim
 from seatunnel_core.claiming.bound import Bound
-from seatunnel_core.claiming.judged import JudgedPipeline
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning import save_modes
 from seatunnel_core.reporting.report import JobOutcome
@@ -177,8 +176,6 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
         claim, "claim_epoch", lambda _original: lambda *_: 0)),
     JobMutation("R4", "a checkpoint that lands after the decision about save modes counts", _replace(
         claim, "keep_judged", lambda _original: lambda *_: None)),
-    JobMutation("R4", "a checkpoint that lands while a pipeline goes back can be restored", _replace(
-        JudgedPipeline, "serves", lambda _original: lambda self, asked: asked is not None)),
     JobMutation("R4", "a sink that came in place of another one empties what that one wrote", _replace(
         save_modes, "_others_of", lambda _original: lambda *_: [])),
     JobMutation("R8", "a restore does not compare what the sinks are told", _replace(

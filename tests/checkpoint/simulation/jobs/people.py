@@ -3,10 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
-from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION
 from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore
-from seatunnel_storage_api.state import CheckpointType, PipelineState
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.process import Process
 from tests.checkpoint.simulation.jobs.scenario import LATE_CLAIMS
@@ -30,9 +28,6 @@ class People:
         self._sleeps = list(world.scenario.sleeps)
         self._edits = list(world.scenario.edits)
         self._added = list(world.scenario.added)
-        self._goes_back = 3 if world.scenario.dies_going_back else 0
-        """How often they go back while a checkpoint is stored."""
-
         self._drops = False
         """Whether they say that the job goes on without what is stored of sinks that it has no more."""
 
@@ -136,41 +131,6 @@ class People:
             return Restore()
         number, ref = self._world.rng.choice(stored)
         return Restore(checkpoints=(ChosenCheckpoint.parse(f"{number}:{ref}"),), **how)  # type: ignore[arg-type]
-
-    def may_go_back(self, process: Process, state: PipelineState) -> None:
-        """While a process stores a checkpoint, a person goes back to the first one of the pipeline."""
-        if not self._goes_back or state.checkpoint_type is not CheckpointType.CHECKPOINT:
-            return
-        stored = sorted(self._world.sights[state.pipeline_id].storage.checkpoints)
-        if stored and process is self._world.processes[-1] and self._world.faults_are_on:
-            self._goes_back -= 1
-            chosen = ChosenCheckpoint.parse(f"{state.pipeline_id}:{stored[0]}")
-            self._world.start(Restore(checkpoints=(chosen,), accept_duplicates=True))
-
-    def goes_back_slowly(self, process: Process, key: str) -> bool:
-        """A pipeline that goes back stores its restore point after the other pipelines."""
-        chosen = process.restore.checkpoints if process.restore is not None else ()
-        is_late = self._world.scenario.dies_going_back and self._world.faults_are_on and process.has_epoch
-        return is_late and self._world.states[key].pipeline_id in [each.pipeline for each in chosen]
-
-    def may_lose(self, epoch: int) -> None:
-        """A process that goes back dies after a save mode; a person then asks for what landed meanwhile."""
-        process = next(each for each in self._world.processes if each.version == epoch // EPOCHS_PER_VERSION)
-        chosen = process.restore.checkpoints if process.restore is not None else ()
-        if not chosen or not self._world.scenario.dies_going_back:
-            return
-
-        def ask() -> None:
-            stored = self._world.sights[chosen[0].pipeline or 0].storage.checkpoints
-            before = [ref for ref in stored if ref.epoch < process.version * EPOCHS_PER_VERSION]
-            if process.gone or not before or not self._world.faults_are_on:
-                return
-            self._world.counts["asked for late"] += 1
-            self._world.kill(process)
-            late = ChosenCheckpoint.parse(f"{chosen[0].pipeline}:{max(before)}")
-            self._world.start(Restore(checkpoints=(late,), accept_duplicates=True))
-
-        self._world.stage.clock.after(self._world.rng.choice([0, 100, 1_000]), ask)
 
     def replace_the_dead(self) -> None:
         """What people and supervisors do: what crashed, stopped or failed starts again in a new process."""

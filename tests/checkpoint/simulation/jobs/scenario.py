@@ -56,9 +56,6 @@ class JobScenario:
     """Before which acts some process falls asleep, and another one is started: commands of the protocol, and acts of a
     sink."""
 
-    dies_going_back: bool = False
-    """Whether a process that goes back dies after a save mode, and somebody asks for what landed meanwhile."""
-
     retained: int
     spark_slots: int
     rewind_at_the_end: str | None
@@ -73,7 +70,6 @@ def draw_job(seed: int) -> JobScenario:
     edits = _some(later, EDITS) if seed % 2 else ()
     sleeps = _some(later, SLEEPS) if seed % 5 < 2 else ()
     claims_late = seed % 15 in (9, 12)  # all sinks write into one target (``JobWorld.shares_target``)
-    goes_back = seed % 15 == 6  # there, too
     return JobScenario(
         seed=seed,
         env={
@@ -91,17 +87,14 @@ def draw_job(seed: int) -> JobScenario:
             "slot-service.dynamic-slot": rng.random() < 0.6,
             "slot-service.slot-num": rng.choice([1, 2, 5]),
         },
-        nodes=_pipelines(rng) if goes_back else _nodes(rng),
+        nodes=_nodes(rng),
         added=_added(rng),
         edits=edits,
         sleeps=(later.choice(LATE_CLAIMS),) if claims_late else sleeps,
-        dies_going_back=goes_back,
         retained=rng.choice([1, 1, 2, 3]),
         spark_slots=rng.choice([1, 1, 2, 4]),
         rewind_at_the_end=rng.choice([None, None, None, "retracted", "refused", "accepted"]),
-        faults=_with_rival(
-            _with_losses(_with_starts(_faults(rng), later, len(edits)), seed), seed, claims_late, goes_back
-        ),
+        faults=_with_rival(_with_losses(_with_starts(_faults(rng), later, len(edits)), seed), seed, claims_late),
     )
 
 
@@ -134,11 +127,9 @@ def _with_losses(faults: JobFaults, seed: int) -> JobFaults:
     return evolve(faults, disturbances=tuple(sorted((*faults.disturbances, *more))))
 
 
-def _with_rival(faults: JobFaults, seed: int, claims_late: bool, goes_back: bool) -> JobFaults:
+def _with_rival(faults: JobFaults, seed: int, claims_late: bool) -> JobFaults:
     """With a process that finds the first one at its beginning, and falls asleep before it claims the job. Checkpoints
-    may land when it has decided what is written to, also where a process goes back."""
-    if goes_back:
-        return evolve(faults, until_ms=max(faults.until_ms, 20_000), checkpoint_stalls=0.85)
+    may land when it has decided what is written to."""
     if not claims_late:
         return faults
     rng = random.Random(seed * 31 + 17)
@@ -170,17 +161,6 @@ def _nodes(rng: random.Random) -> tuple[Node, ...]:
     used.update(name for inputs in feeds for name in inputs)
     feeds += [[name] for name in givers if name not in used]
     nodes += [(Kind.SINK, rng.choice(_SINKS), _sink(f"out{number}", inputs)) for number, inputs in enumerate(feeds)]
-    return tuple(nodes)
-
-
-def _pipelines(rng: random.Random) -> tuple[Node, ...]:
-    """Sources with one sink each."""
-    names = [f"in{number}" for number in range(rng.choice([2, 3]))]
-    nodes: list[Node] = [
-        (Kind.SOURCE, "Simulated", {"title": name, "plugin_output": name, "splits": rng.choice([3, 6, 10])})
-        for name in names
-    ]
-    nodes += [(Kind.SINK, rng.choice(_SINKS), _sink(f"out{number}", [name])) for number, name in enumerate(names)]
     return tuple(nodes)
 
 

@@ -217,7 +217,6 @@ class Sight:
         self._sinks[state.ref] = frozenset(states.sinks)
         if first:
             self._require_published(state, states)
-            self.job.require_not_emptied(state, self.storage.checkpoints)
             self._too_late[state.epoch] = self._late_for(state, states)
         if state.checkpoint_type is CheckpointType.RESTORE_POINT and not self.rewinds:
             self._published_before[state.epoch] = {

@@ -3,14 +3,13 @@
 import logging
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import Command
-from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION
 from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.job_file import RawJob, job_from_code
@@ -21,8 +20,8 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_storage_api import layout
-from seatunnel_storage_api.state import CheckpointRef, PipelineState
-from tests.checkpoint.simulation.invariants.invariant import ViolationError, understood
+from seatunnel_storage_api.state import PipelineState
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.backend import SimulatedBackend, Task
 from tests.checkpoint.simulation.jobs.blobs import manifest_of
 from tests.checkpoint.simulation.jobs.connectors import Plugins, numbers
@@ -48,9 +47,6 @@ class JobWorld:
     job_id = "job"
     log_file = Path("/nowhere/job.log")
     broken: ViolationError | None = None
-    emptied_in = 0
-    """The newest epoch in which a save mode acted."""
-
     _visited_again = False
 
     def __init__(self, scenario: JobScenario) -> None:
@@ -92,7 +88,7 @@ class JobWorld:
         self.job_file = JobFile(random.Random(scenario.seed * 13 + 5), [*scenario.nodes])
         self.known_as = self.job_file.known_as
         self.rules: tuple[JobInvariant, ...] = job_invariants(self)
-        self.people = People(self)
+        self._people = People(self)
 
     # -- the run
 
@@ -116,7 +112,7 @@ class JobWorld:
                 self._clear_away()
 
     def _step(self) -> None:
-        self.people.disturb()
+        self._people.disturb()
         if not self.stage.clock.step():
             raise ViolationError("liveness", "nothing happens any more, and the job has not ended")
         if self.broken is not None:
@@ -124,7 +120,7 @@ class JobWorld:
         late = self.stage.clock.now_ms > self.scenario.faults.until_ms + PATIENCE_MS
         if late or self.stage.clock.steps > MOST_STEPS:
             raise ViolationError("liveness", f"the job has not ended after {self.stage.clock.now_ms} ms")
-        self.people.replace_the_dead()
+        self._people.replace_the_dead()
 
     def _is_done(self) -> bool:
         """The job is recorded as ended, and every process has ended too."""
@@ -137,7 +133,7 @@ class JobWorld:
             self._visited_again = True
             mode = self.scenario.rewind_at_the_end
             if mode is not None or self.scenario.seed % 4 == 0:
-                self.start(self.people.going_back(mode) if mode is not None else Restore())
+                self.start(self._people.going_back(mode) if mode is not None else Restore())
                 return False
         return True
 
@@ -146,23 +142,10 @@ class JobWorld:
         while any(not (actor.ended or actor.parked) for process in self.processes for actor in process.actors):
             self.stage.clock.step()
 
-    def empties(self, target: str, epoch: int) -> None:
+    def empties(self, target: str) -> None:
         """R4: a save mode acts before anything of the job is published there, and a job never deletes its own rows."""
-        self.emptied_in = max(self.emptied_in, epoch)
-        self.people.may_lose(epoch)
         if target in self.tables.written:
             self.broken = ViolationError("R4 target", f"a save mode empties {target}, where the job has published")
-
-    def require_not_emptied(self, state: PipelineState, stored: Mapping[CheckpointRef, PipelineState]) -> None:
-        """R4: no start restores what a process stored after its save mode, once a later process has emptied the target:
-        a sink may have written rows directly."""
-        base = stored.get(state.base) if state.base is not None else None
-        if base is None or not self.shares_target:
-            return
-        acted = any(not sink.save_mode_pending for sink in understood(base.states).sinks.values())
-        if acted and base.epoch // EPOCHS_PER_VERSION < self.emptied_in // EPOCHS_PER_VERSION:
-            message = f"{state.ref} starts from {base.ref}, and epoch {self.emptied_in} emptied the target"
-            raise self.broken_by(ViolationError("R4 target", message))
 
     def create_table(self, table: str, plugin: str, sight: Sight) -> None:
         """R8: a table that was lost with rows of the job is not created again, except by a sink of another plugin, or
@@ -184,7 +167,7 @@ class JobWorld:
         """Who is about to do something may be stopped for a while; then somebody else goes on with the job."""
         process = self.stage.process
         if process is not None and not process.dead:
-            self.people.disturb_before(before, process)
+            self._people.disturb_before(before, process)
 
     @property
     def faults_are_on(self) -> bool:
@@ -222,7 +205,7 @@ class JobWorld:
         outcome = "refused" if process.report is None else process.report.outcome.value
         self.counts[outcome] += 1
         self.note(process.name, f"ends: {process.report or process.refusal}")
-        self.people.ended(process)
+        self._people.ended(process)
         self._watch(lambda rule: rule.over(process))
 
     def _clear_away(self) -> None:
