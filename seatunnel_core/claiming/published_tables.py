@@ -12,14 +12,14 @@ from seatunnel_core.checkpoint.decisions.restored import restored
 from seatunnel_core.checkpoint.errors import RestoreRefusedError
 from seatunnel_core.checkpoint.state.vertex_state import SinkState
 from seatunnel_core.claiming.restoration import READERS, states_in
-from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.planning.plan import PlannedPipeline, Target
 from seatunnel_core.planning.settings import topology_of
 from seatunnel_core.work.committable import with_tables
 from seatunnel_storage_api.state import PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
 
-Published = Mapping[tuple[str, str], frozenset[str]]
-"""Names of tables with published rows, by plugin and target."""
+Published = Mapping[Target, frozenset[str]]
+"""Names of tables with published rows, by target."""
 
 
 def published_tables(
@@ -41,7 +41,7 @@ def published_tables(
     if not sharing:
         return {}
     reader = _Reader(storage, storage.scan_job(job_id), requests)
-    found: dict[tuple[str, str], frozenset[str]] = {}
+    found: dict[Target, frozenset[str]] = {}
     with ThreadPoolExecutor(READERS) as pool:
         for target, tables in chain.from_iterable(pool.map(reader.tables, sharing)):
             found[target] = found.get(target, frozenset()) | tables
@@ -54,7 +54,7 @@ class _Reader:
     _listings: Mapping[int, PipelineListing]
     _requests: Mapping[int, RestoreRequest]
 
-    def tables(self, pipeline: PlannedPipeline) -> list[tuple[tuple[str, str], frozenset[str]]]:
+    def tables(self, pipeline: PlannedPipeline) -> list[tuple[Target, frozenset[str]]]:
         """Return the target of each sink, and the tables to which it has published or may have published rows."""
         states = self._sinks(pipeline)
         named = ((sink.target, states[sink.name]) for sink in pipeline.sinks if sink.name in states)

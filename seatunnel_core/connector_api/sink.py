@@ -86,6 +86,9 @@ class SaveMode:
     does: str = ""
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
+    search_path: str = ""
+    """What else determines which table a name denotes, such as the current schema of a user; empty if nothing does."""
+
     emptied_folder: str | None = None
     """Local folder that is emptied, if any. The planner rejects a job with a source that reads from this folder."""
 

@@ -58,6 +58,10 @@ class PlannedTransform:
     """Position in the job file; ``None`` if the job has no file."""
 
 
+Target = tuple[str, str, str]
+"""Plugin, and target and search path of its save mode, equal for sinks for which a name denotes the same table."""
+
+
 @frozen(kw_only=True)
 class PlannedSink:
     """A sink that is ready to stage and publish."""
@@ -80,10 +84,10 @@ class PlannedSink:
         return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
 
     @property
-    def target(self) -> tuple[str, str] | None:
-        """Plugin and target of the save mode, equal for sinks that write to the same tables; ``None`` if unknown."""
-        mode = self.sink.save_mode
-        return None if mode is None else (self.sink.identifier, mode.target)
+    def target(self) -> Target | None:
+        """Target in which the sink creates tables; ``None`` if it is unknown, or if the sink only removes rows."""
+        mode = None if self.sink.prunes else self.sink.save_mode
+        return None if mode is None else (self.sink.identifier, mode.target, mode.search_path)
 
 
 @frozen(kw_only=True)

@@ -16,6 +16,7 @@ from seatunnel_core.connector_api.sink_context import SinkContext
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
+from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.planning.plan import PlannedSink
@@ -156,6 +157,24 @@ def test_sinks_with_one_target_share_what_they_know(tmp_path: Any) -> None:
     tables.add(other, {"main.more": ""})
     assert tables.of(one) == tables.of(other) == {"main.orders", "main.more"}
     assert tables.of(elsewhere) == set()
+
+
+def test_a_sink_that_only_removes_rows_shares_nothing(tmp_path: Any) -> None:
+    """It names a table that does not exist yet, and that another sink creates."""
+    path = f"{tmp_path}/shop.duckdb"
+    keys = planned("keys", path=path, table="orders", write_mode="prune")
+    tables = JobTables()
+    tables.add(keys, ["main.orders"])
+    assert tables.of(planned("new", path=path, table="orders")) == set()
+
+
+@pytest.mark.parametrize("other", [{"user": "shop"}, {"url": "jdbc:postgresql://db/shop?currentSchema=two"}])
+def test_equal_names_with_another_search_path_are_different_tables(other: Mapping[str, str]) -> None:
+    one = {"url": "jdbc:postgresql://db/shop?currentSchema=one", "user": "app", "table": "orders"}
+    tables = JobTables()
+    tables.add(planned("one", JdbcSink, generate_sink_sql=True, **one), ["orders"])
+    assert tables.of(planned("same", JdbcSink, generate_sink_sql=True, **one)) == {"orders"}
+    assert tables.of(planned("other", JdbcSink, generate_sink_sql=True, **{**one, **other})) == set()
 
 
 def test_a_sink_without_a_known_target_shares_nothing() -> None:

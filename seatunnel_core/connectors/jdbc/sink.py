@@ -80,14 +80,14 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         address = address_of(options)
         self.task_modules = TASK_MODULES.get(address.kind, ())
         self._dialect = dialect_of(address, options[opt.POOL])
+        self._search_path = self._dialect.search_path
         if said := self._dialect.not_written:
             raise UsageError(f"option 'url': the Jdbc sink cannot write to jdbc:{address.kind}: {said}")
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(query_of(options))
-        if self._mode is None:
-            self.replaces_rows = generates and options[opt.UPSERT]
+        self.replaces_rows |= self._mode is None and generates and options[opt.UPSERT]
         if options[opt.GENERATE] and not generates:
             _log.warning(
                 "the sink Jdbc: query and generate_sink_sql = true are mutually exclusive; remove one of the two"

@@ -37,6 +37,8 @@ class TableSink(AddingSink, SupportsSaveMode):
     guarantee = Guarantee.EXACTLY_ONCE
     defers_save_mode = True
 
+    _search_path: str = ""
+
     def __init__(self, options: Options, mode: WriteMode | None) -> None:
         """Create a sink; ``mode`` is ``None`` if other options decide how rows are written."""
         super().__init__(options)
@@ -85,7 +87,8 @@ class TableSink(AddingSink, SupportsSaveMode):
     def save_mode(self) -> SaveMode | None:
         data, schema = self.options[DATA_SAVE_MODE.key], self.options[SCHEMA_SAVE_MODE.key]
         does = [data] if data != "APPEND_DATA" else []
-        return SaveMode(target=self.where, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+        actions = ", ".join(does + [schema] * (schema == "RECREATE_SCHEMA"))
+        return SaveMode(target=self.where, does=actions, search_path=self._search_path)
 
     @property
     def empties(self) -> bool:

@@ -85,6 +85,11 @@ class Dialect(TableDatabase):
         return self.address.kind
 
     @property
+    def search_path(self) -> str:
+        """What decides which schema contains a table without one in its name; empty if schemas do not exist."""
+        return ""
+
+    @property
     def pool(self) -> Pool:
         """Connection pool of this process for the database."""
         return pool_of(self.address, self._pool_size, self.open, self.alive)

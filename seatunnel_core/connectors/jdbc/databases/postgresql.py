@@ -88,6 +88,10 @@ class PostgreSQL(Dialect):
     shares_snapshots: ClassVar[bool] = True
     exact_texts: ClassVar[Sequence[str]] = ("SET LOCAL extra_float_digits = 3",)
 
+    @property
+    def search_path(self) -> str:
+        return f"{self.address.user} {dict(self.address.properties).get('currentSchema', '')}"
+
     # -- connections ----------------------------------------------------------------------------------------------
 
     def engine(self) -> Any:
