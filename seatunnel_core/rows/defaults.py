@@ -31,7 +31,7 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """Convert a default value for Arrow, and ``CURRENT_DATE`` and similar to ``Moment.NOW``, or raise ValueError."""
+    """Convert a default value for Arrow, or ``CURRENT_DATE`` and the like to ``Moment.NOW``, or raise ValueError."""
     current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
         kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
     )

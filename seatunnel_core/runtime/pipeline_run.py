@@ -53,7 +53,7 @@ def _together(progress: PipelineProgress) -> dict[str, int]:
 
 
 class PipelineOwner(Protocol):
-    """Receiver of the start and the end of a pipeline."""
+    """Owner of a pipeline, which is notified when it starts and ends."""
 
     def pipeline_begun(self, run: "PipelineRun") -> None:
         """Handle the start of an epoch. From then on, the pipeline can be resumed."""

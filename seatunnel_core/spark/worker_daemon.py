@@ -1,6 +1,6 @@
 """Parent process of the tasks' Python workers on the driver's machine. Spark starts it.
 
-Spark's option ``spark.python.daemon.module`` names this module. It passes its pipes to the worker template
+Spark's option ``spark.python.daemon.module`` names this module. The parent passes its pipes to the worker template
 (``worker_template``), which has imported all modules and forks a process that replaces this parent. This process ends
 when the forked process ends. Without a template, this process itself is the parent.
 """

@@ -67,7 +67,7 @@ CONFIGURED_FILTER = Option(
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",
     ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN, CONFIGURED_COLUMNS, CONFIGURED_FILTER),
-    doc="Settings of single tables.",
+    doc="Settings of individual tables.",
 )
 WITHOUT_KEY = Option(
     "tables-without-key",

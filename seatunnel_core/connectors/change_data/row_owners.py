@@ -34,7 +34,7 @@ class KeyedRows:
     """``RowKind`` of each row, as a number. An ``UPDATE_BEFORE`` directly precedes its ``UPDATE_AFTER``."""
 
     transactions: Numbers
-    """Ascending number of the transaction of each row."""
+    """Number of the transaction of each row, in ascending order."""
 
     events: Numbers
     """Ascending number of the event of each row, which also orders the rows of different tables."""

@@ -38,7 +38,7 @@ STARTUP_POS = Option(
 STARTUP_GTIDS = Option(
     "startup.specific-offset.gtid-set",
     STRING,
-    doc="Not supported: set the start by a file and an offset.",
+    doc="Not supported: set a file and an offset.",
 )
 STARTUP_SKIP_EVENTS = Option(
     "startup.specific-offset.skip-events",

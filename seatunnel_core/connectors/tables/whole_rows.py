@@ -107,7 +107,7 @@ class WholeRows:
     """The quoted table."""
 
     staged: str
-    """Quoted table of the staged rows, with ``KIND`` and ``NUMBER``. Equal rows of the table are added to it."""
+    """Quoted table of the staged rows, with ``KIND`` and ``NUMBER``. Equal rows of the target are added to it."""
 
     columns: Sequence[TableColumn] = field(repr=False)
     """Columns of the table that the rows have; the staged rows have the same types."""

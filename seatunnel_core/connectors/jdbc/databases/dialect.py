@@ -143,7 +143,7 @@ class Dialect(TableDatabase):
         return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 2 else written)
 
     def table_name(self, path: TablePath) -> str:
-        """Return the name of a table as rows contain it: ``database.schema.table``."""
+        """Return the name of a table as it appears in rows: ``database.schema.table``."""
         return ".".join((self.address.database.rpartition("/")[2], *path))
 
     def bound(self, value: Any) -> str:
