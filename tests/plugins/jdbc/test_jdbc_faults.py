@@ -105,7 +105,7 @@ def test_a_server_that_may_only_be_read_may_be_written_again() -> None:
     assert MySQL().may_pass(refused)
 
 
-def until_it_begins_with(server: Postgres, setting: str, value: str) -> None:
+def until_it_begins_with(server: Postgres | MariaDB, setting: str, value: str) -> None:
     """Until a session that begins has a value that the configuration has."""
     deadline = time.monotonic() + 60
     found = ""
