@@ -30,9 +30,8 @@ def published_tables(
 ) -> Published:
     """Return the tables to which several pipelines may write, and to which one of them has published rows.
 
-    They are read from the checkpoints that the pipelines start from. A pipeline knows the tables of its own sinks, so
-    nothing is read unless several pipelines have sinks with one target. A pipeline whose checkpoint cannot be restored
-    does not start, and is left out.
+    The tables are read from the checkpoints at which the pipelines start, and only if several pipelines share a target.
+    A pipeline whose checkpoint cannot be restored does not start, so its tables are omitted.
     """
     pipelines = tuple(pipelines)
     targets = Counter(target for each in pipelines for target in {sink.target for sink in each.sinks if sink.target})

@@ -87,7 +87,7 @@ class SaveMode:
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
     search_path: str = ""
-    """What else determines which table a name denotes, such as the current schema of a user; empty if nothing does."""
+    """Search path that determines, together with ``target``, which table a name denotes; empty if there is none."""
 
     emptied_folder: str | None = None
     """Local folder that is emptied, if any. The planner rejects a job with a source that reads from this folder."""

@@ -59,7 +59,7 @@ class PlannedTransform:
 
 
 Target = tuple[str, str, str]
-"""Plugin, and target and search path of its save mode, equal for sinks for which a name denotes the same table."""
+"""Plugin, target and search path of a save mode; if all three are equal, a name denotes the same table."""
 
 
 @frozen(kw_only=True)

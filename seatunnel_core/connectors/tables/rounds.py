@@ -46,7 +46,7 @@ class Rounds:
     """Function that raises an error if the database lacks window functions."""
 
     def slices(self) -> Iterator[tuple[int, str]]:
-        """Yield an index in ``staged`` and a FROM item for each part of its rows, in the order of the rows.
+        """Yield the rows in parts and in order, each part as an index in ``staged`` and a FROM item.
 
         The caller moves the rows before it requests the next ones.
 

@@ -86,7 +86,7 @@ class Dialect(TableDatabase):
 
     @property
     def search_path(self) -> str:
-        """What decides which schema contains a table without one in its name; empty if schemas do not exist."""
+        """Search path for a table whose name contains no schema; empty if schemas do not exist."""
         return ""
 
     @property
