@@ -87,7 +87,7 @@ def test_a_node_that_hangs_in_the_middle_of_an_answer_is_given_up_at_the_deadlin
             began = time.monotonic()
             with pytest.raises(PlatformError, match=r"did not arrive in time|timed out"):
                 client.ask("POST", "/stop-job", {})
-            assert time.monotonic() - began < 40
+            assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("hanging", [silent, dripping])
@@ -100,7 +100,7 @@ def test_a_request_that_changes_nothing_goes_to_the_next_node_soon(
         client = ClusterClient([node, living], "c", None, answer_s=60)
         began = time.monotonic()
         assert client.ask("GET", "/overview") == {}
-        assert time.monotonic() - began < 40
+        assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("hanging", [silent, dripping])
@@ -117,7 +117,7 @@ def test_a_request_that_changes_something_does_not_wait_for_a_node_that_hangs(
             began = time.monotonic()
             assert client.ask("POST", "/submit-job", {}) == {}
             assert client.ask("POST", "/stop-job", {}) == {}
-            assert time.monotonic() - began < 40
+            assert time.monotonic() - began < 10
 
 
 def test_where_no_node_shows_in_time_that_it_answers_a_change_gets_the_whole_time(
