@@ -97,25 +97,25 @@ class TestOnASession:
         assert len(rows_in(out)) == 3
 
     def test_stopped_job_goes_on_where_it_was(self, tmp_path: Path, engine: Path) -> None:
-        def job() -> st.Job:
+        def job(pause_ms: int) -> st.Job:
             slow = st.Job("slow", {"checkpoint.interval": 60_000, "parallelism": 1})
             rows = slow.source(
                 "FakeSource",
-                {"row.num": 400, "split.num": 8, "split.read-interval": 300},
+                {"row.num": 400, "split.num": 8, "split.read-interval": pause_ms},
                 name="numbers",
                 schema={"fields": {"number": "bigint", "word": "string"}},
             )
             rows.sink("LocalFile", name="out", path=str(tmp_path / "out"), file_format_type="parquet")
             return slow
 
-        with job().submit(engine_config=engine, job_id="slow") as handle:
+        with job(1_500).submit(engine_config=engine, job_id="slow") as handle:
             assert handle.wait(timeout=0.1) is None
             while not handle.checkpoints():
                 handle.wait(timeout=0.05)
             report = handle.cancel()
         assert report is not None
         assert report.outcome is st.JobOutcome.STOPPED
-        report = job().run(engine_config=engine, restore="slow")
+        report = job(100).run(engine_config=engine, restore="slow")
         assert report.outcome is st.JobOutcome.FINISHED
         assert len(rows_in(tmp_path / "out")) == 400
 

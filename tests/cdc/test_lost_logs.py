@@ -36,6 +36,7 @@ def test_a_slot_that_somebody_changed_is_an_error(tmp_path: Path, change: str) -
     """Test 3 of the design."""
     with small_job(DATABASES["postgres"](), tmp_path / "job", TABLE) as small:
         stopped(small)
+        until("the server has seen the end of its reader", lambda: not small.source(f"SELECT 1 {SLOT} AND active"))
         small.source("INSERT INTO t VALUES (3, 3)")
         if change == "advance":
             small.source(f"SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) {SLOT}")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(300)
 
 def test_a_job_that_runs_is_not_restored_beside_itself(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second command with ``-r`` ended the one that worked, as a zombie, in the midst of its work."""
-    text = ground.tables("a")
+    text = ground.tables("a", rows_per_second=25)
     with ground.run(text) as first:
         first.start()
         until(lambda: committed(first) > 0, first)
@@ -33,11 +33,11 @@ def test_a_job_that_runs_is_not_restored_beside_itself(ground: Ground, monkeypat
 
 
 def test_a_job_that_runs_is_taken_over_where_that_is_asked_for(ground: Ground) -> None:
-    text = ground.tables("a")
+    text = ground.tables("a", rows_per_second=25)
     with ground.run(text) as first:
         first.start()
         until(lambda: committed(first) > 0, first)
-        report, _ = run_through(ground.run(text, restore=Restore(take_over=True)))
+        report, _ = run_through(ground.run(ground.tables("a", rows_per_second=None), restore=Restore(take_over=True)))
         assert report.outcome is JobOutcome.FINISHED, report
         lost = first.wait(WAIT_S)
         assert lost is not None

@@ -17,7 +17,7 @@ ROWS = 40
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of this test's own; the job trickles for two seconds."""
+    """A state folder of this test's own; the job trickles for ten seconds."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     init(Path("home"))
@@ -25,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"""
         env {{ checkpoint.interval = 500 }}
         source {{ FakeSource {{
-          row.num = {ROWS}, split.num = 8, split.read-interval = 300
+          row.num = {ROWS}, split.num = 8, split.read-interval = 2500
           schema {{ fields {{ a = bigint }} }} }} }}
         sink {{ LocalFile {{ path = "{tmp_path}/out", file_format_type = "parquet" }} }}
         """
@@ -63,6 +63,7 @@ def test_a_job_in_the_background_runs_to_its_end_and_is_reached_by_its_id(home: 
     deadline = time.monotonic() + 120
     while not ended(said["process"]) and time.monotonic() < deadline:
         time.sleep(0.2)
+    assert ended(said["process"])
     assert "finished" in Path(said["output"]).read_text()
     assert sum(pq.read_metadata(file).num_rows for file in (home / "out").glob("*.parquet")) == ROWS
 

@@ -233,7 +233,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 def test_a_killed_job_is_restored_to_every_row_once(remote: Place, tmp_path: Path) -> None:
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
-        with ground.run(remote.text(rows_per_second=300)) as first:
+        with ground.run(remote.text(rows_per_second=100)) as first:
             first.start()
             until(lambda: committed(first) >= len(ALL) // 6, first)
             first.kill()

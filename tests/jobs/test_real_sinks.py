@@ -26,7 +26,7 @@ def failure(report: JobReport | None) -> str:
 
 
 def test_a_damaged_newest_checkpoint_is_never_passed_over(ground: Ground) -> None:
-    text = ground.tables("a")
+    text = ground.tables("a", rows_per_second=100)
     with ground.run(text) as first:
         first.start()
         until(lambda: committed(first) >= ROWS // 5, first)
@@ -42,7 +42,7 @@ def test_a_damaged_newest_checkpoint_is_never_passed_over(ground: Ground) -> Non
 
 def test_a_process_that_lost_one_pipeline_ends_all_of_them(ground: Ground) -> None:
     """Another process has the job: it goes on with the other pipelines too, and publishes their rows."""
-    text = ground.tables("a", "b")
+    text = ground.tables("a", "b", rows_per_second=25)
     with ground.run(text) as first:
         first.start()
         until(lambda: committed(first) > 0, first)
@@ -54,7 +54,7 @@ def test_a_process_that_lost_one_pipeline_ends_all_of_them(ground: Ground) -> No
 
 def test_a_staged_file_that_is_gone_before_its_first_commit_was_not_published(ground: Ground) -> None:
     """Nobody has tried to publish it: somebody removed it, and its rows are lost."""
-    text = ground.tables("a").replace("checkpoint.interval = 40", "checkpoint.interval = 100000")
+    text = ground.tables("a", rows_per_second=100).replace("checkpoint.interval = 40", "checkpoint.interval = 100000")
     with ground.run(text) as first:
         first.start()
         until(lambda: len(staged(ground.work)) > 5, first)

@@ -35,7 +35,7 @@ def test_it_hears_of_published_rows_only_and_in_the_end_of_all(ground: Ground, m
 
     monkeypatch.setattr(FakeSource, "acknowledges", True)
     monkeypatch.setattr(FakeSource, "acknowledge", acknowledge)
-    with ground.run(ground.tables("a")) as first:
+    with ground.run(ground.tables("a", rows_per_second=100)) as first:
         first.start()
         until(lambda: committed(first) >= len(ALL) // 3, first)
         first.kill()

@@ -34,7 +34,7 @@ def test_agent_and_host_are_killed_and_the_rows_come_once(tmp_path: Path) -> Non
     with some_nodes(tmp_path) as (node,):
         node.start()
         host = node.wait_ready()
-        node.submit(slow_job(tmp_path / "out"), "4711")
+        node.submit(slow_job(tmp_path / "out", rows_per_second=15), "4711")
         node.wait_rows("4711")
 
         node.kill_agent()

@@ -1,5 +1,6 @@
 """Slots that are counted: many pipelines on one, and several jobs of one process that share them."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,24 +29,29 @@ def engine(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def noting(notes: Path) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A transform that notes when it begins and ends, unless it is only asked for its schema."""
+def noting(notes: Path, until: Path | None = None) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A transform that notes when it begins and ends, unless it is only asked for its schema.
+
+    It ends when ``until`` exists.
+    """
 
     def transform(rows: pa.RecordBatch) -> pa.RecordBatch:
         if rows.num_rows:
             note({"note": str(notes)}, "+")
+            while until is not None and not until.exists():
+                time.sleep(0.05)
             note({"note": str(notes)}, "-")
         return rows
 
     return transform
 
 
-def job_of(name: str, notes: Path, *, pipelines: int = 1, pause_ms: int = 1) -> st.Job:
+def job_of(name: str, notes: Path, *, pipelines: int = 1, until: Path | None = None) -> st.Job:
     job = st.Job(name)
-    options = {"row.num": 1, "split.read-interval": pause_ms, "schema": {"fields": {"id": "bigint"}}}
+    options = {"row.num": 1, "schema": {"fields": {"id": "bigint"}}}
     at_most_one = {"row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}
     for _ in range(pipelines):
-        job.source("FakeSource", options).map_batches(noting(notes)).sink("Assert", rules=at_most_one)
+        job.source("FakeSource", options).map_batches(noting(notes, until)).sink("Assert", rules=at_most_one)
     return job
 
 
@@ -62,8 +68,8 @@ def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
     backend: SparkBackend, tmp_path: Path, engine: Callable[..., Path]
 ) -> None:
     """Refused, it leaves nothing behind; waiting, it can be stopped, and begins when a job before it has ended."""
-    notes = tmp_path / "notes"
-    first = job_of("first", notes, pause_ms=1_500).submit(engine_config=engine(slots=1), job_id="first")
+    notes, enough = tmp_path / "notes", tmp_path / "enough"
+    first = job_of("first", notes, until=enough).submit(engine_config=engine(slots=1), job_id="first")
     with first:
         with pytest.raises(
             st.UsageError,
@@ -79,6 +85,7 @@ def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
             assert report is not None
             assert report.outcome is st.JobOutcome.STOPPED
             assert not any(view.rows_read for view in second.metrics().pipelines)
+            enough.touch()
             assert first.result().outcome is st.JobOutcome.FINISHED
             assert second.result().outcome is st.JobOutcome.FINISHED
     assert notes.read_text() == "+-" * 2

@@ -112,9 +112,7 @@ def test_systemd_understands_the_unit(unit: Unit, tmp_path: Path) -> None:
 
 def test_the_unit_starts_a_node_again_that_was_killed_and_cron_runs_a_job_once(unit: Unit, home: Path) -> None:
     agent = unit.run("ExecStart", start_new_session=True)
-    host = until(
-        "the node has a host", lambda: (members(home).get("host") or {}).get("ready") and members(home)["host"]
-    )
+    host = until("the node has a host", lambda: warm_host(home))
     agent.kill()  # and what it started lives on, as KillMode says
     agent.wait()
     agent = unit.run("ExecStart", start_new_session=True)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
@@ -43,11 +42,20 @@ async def member(serve: Serve) -> AsyncIterator[str]:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-@contextlib.contextmanager
-def frozen() -> Any:
-    """Give the address of a member that stands still: its machine accepts connections, and nothing is answered."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2 * AT_ONCE) as listening:
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
+@contextlib.asynccontextmanager
+async def frozen() -> AsyncIterator[tuple[str, "asyncio.Queue[bytes]"]]:
+    """Give the address of a member that answers nothing, and what its requests begin with."""
+    received = asyncio.Queue[bytes]()
+    over = asyncio.Event()
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.put_nowait(await reader.readuntil(b" "))
+        await over.wait()
+        writer.close()
+
+    async with await asyncio.start_server(keep, "127.0.0.1", 0, backlog=2 * AT_ONCE) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", received
+        over.set()
 
 
 class Node:
@@ -78,31 +86,31 @@ def test_a_frozen_leader_delays_no_request_that_comes_after_its_replacement(tmp_
     """Eight forwards to a leader that stood still held all threads for a minute: the node answered nothing at all."""
 
     async def play() -> None:
-        with frozen() as old:
-            async with member(answers) as new:
-                node = Node(tmp_path, old)
-                waiting = [asyncio.create_task(node.ask()) for _ in range(AT_ONCE)]
-                changing = asyncio.create_task(node.ask("POST"))
-                await asyncio.wait(waiting, timeout=0.3)
-                assert not any(each.done() for each in waiting)
-                node.named = new
-                began = time.monotonic()
-                assert (await node.ask())[0] == 200
-                assert {answer[0] for answer in await asyncio.gather(*waiting)} == {200}, "they go to the new leader"
-                with pytest.raises(RequestError, match=r"whether the request was recorded.*was replaced") as raised:
-                    await changing
-                assert (raised.value.status, raised.value.reason) == (503, "not_acknowledged")
-                assert time.monotonic() - began < 40
+        async with frozen() as (old, received), member(answers) as new:
+            node = Node(tmp_path, old)
+            waiting = [asyncio.create_task(node.ask()) for _ in range(AT_ONCE)]
+            changing = asyncio.create_task(node.ask("POST"))
+            found = sorted([await received.get() for _ in range(AT_ONCE + 1)])
+            assert found == [b"GET "] * AT_ONCE + [b"POST "]
+            assert not any(each.done() for each in waiting)
+            node.named = new
+            began = time.monotonic()
+            assert (await node.ask())[0] == 200
+            assert {answer[0] for answer in await asyncio.gather(*waiting)} == {200}, "they go to the new leader"
+            with pytest.raises(RequestError, match=r"whether the request was recorded.*was replaced") as raised:
+                await changing
+            assert (raised.value.status, raised.value.reason) == (503, "not_acknowledged")
+            assert time.monotonic() - began < 40
 
     asyncio.run(play())
 
 
 def test_a_node_that_takes_the_lead_itself_says_to_try_again(tmp_path: Path) -> None:
     async def play() -> None:
-        with frozen() as old:
+        async with frozen() as (old, received):
             node = Node(tmp_path, old)
             waiting = asyncio.create_task(node.ask())
-            await asyncio.wait([waiting], timeout=0.1)
+            assert await received.get() == b"GET "
             node.named = OWN
             with pytest.raises(RequestError, match="no leader now"):
                 await asyncio.wait_for(waiting, 10)

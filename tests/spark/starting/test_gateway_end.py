@@ -14,7 +14,7 @@ def test_it_is_ended_even_if_it_hangs(monkeypatch: pytest.MonkeyPatch, command: 
     context = pytest.importorskip("pyspark").SparkContext
     for name in ("_gateway", "_jvm", "_active_spark_context"):  # other tests of this process have a Spark
         monkeypatch.setattr(context, name, None)
-    monkeypatch.setattr(gateway, "END_S", 0.3)
+    monkeypatch.setattr(gateway, "END_S", 60 if command == "cat" else 0.3)
     process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.close()
