@@ -1,7 +1,6 @@
 """Assets of the real Dagster with jobs of a real cluster: materialized, followed, cancelled, and tried again."""
 
 import itertools
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,11 +152,8 @@ def test_a_run_that_is_terminated_cancels_its_job_and_the_next_one_goes_on(
 def test_a_job_that_takes_too_long_is_cancelled(
     nodes: list[Node], dagster: Player, tmp_path: Path, run: dict[str, Any], job_id: str
 ) -> None:
-    assert not dagster.run(**run, job=copying(tmp_path / "out", rows_per_second=2), timeout_s=1.5)["success"]
-    said = dagster.said()
-    assert re.search(rf"the job {job_id} took longer than 1\.5 s: (?!FINISHED|FAILED|CANCELED)[A-Z]", said), said[
-        -3000:
-    ]
+    assert not dagster.run(**run, job=copying(tmp_path / "out", rows_per_second=2), timeout_s=7.5)["success"]
+    assert f"the job {job_id} took longer than 7.5 s: RUNNING" in dagster.said()
     assert nodes[0].wait_end(job_id)["jobStatus"] == "CANCELED"
 
 

@@ -19,17 +19,12 @@ NAME = "seatunnel.cluster"
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
-    """Give an agent that leads; no level is changed when a test begins, and afterwards."""
-    reset_all()
+    """Give an agent that leads; afterwards the levels are those of before."""
     logging.getLogger("seatunnel").setLevel(logging.INFO)
     yield leading(tmp_path, config_of(tmp_path))
-    reset_all()
-    logging.getLogger("seatunnel").setLevel(logging.NOTSET)
-
-
-def reset_all() -> None:
     for name in tuple(log_levels._before):
         log_levels.reset(name)
+    logging.getLogger("seatunnel").setLevel(logging.NOTSET)
 
 
 def test_a_level_is_changed_and_reset(agent: Agent) -> None:
